@@ -28,7 +28,7 @@ struct TaskControl;
 class [[nodiscard]] CancelScope : private Timer {
  public:
   // Is cancelled at the deadline.
-  explicit CancelScope(Deadline deadline = Deadline::never());
+  explicit CancelScope(Deadline deadline);
   ~CancelScope();
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;

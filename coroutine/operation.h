@@ -3,7 +3,7 @@
 // it, and select() takes several of them.
 //
 //   auto move = perform(moves.receiving(), deadline);  // As moves.receive(deadline) does.
-//   auto first = select(deadline, moves.receiving(), stop.waiting());
+//   auto first = select(moves.receiving(), stop.waiting(), deadline);
 //
 // An operation is a small value that refers to what it waits for and is used once. Not
 // thread-safe: it belongs to one scheduler.

@@ -5,7 +5,7 @@
 //   Scheduler scheduler(loop);
 //   auto ran = scheduler.run("main", [] {
 //     auto ticking = spawn("tick", [] { return sleep_for(1s); });
-//     static_cast<void>(ticking.join());
+//     static_cast<void>(ticking.join(Deadline::never()));
 //   });
 //
 // Ready tasks run in the order in which they became ready. A task that suspends jumps straight

@@ -3,7 +3,8 @@
 //
 //   auto left = spawn("left", [&] { return load(left_id); });
 //   auto right = spawn("right", [&] { return load(right_id); });
-//   return sum(left.join(), right.join());  // Your own function of two Result<int>.
+//   return sum(left.join(Deadline::never()), right.join(Deadline::never()));  // Your own function
+//   of two Result<int>.
 //
 // There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
 // Cancellation is a value: every call of a cancelled task that would suspend returns
@@ -72,7 +73,7 @@ class [[nodiscard]] Task {
   // once with resource_exhausted, or with invalid_argument when it asked for too large a one. When
   // the caller is cancelled or the deadline passes first, that is the error and the task stays
   // owned.
-  [[gnu::always_inline]] Result<T> join(Deadline deadline = Deadline::never());
+  [[gnu::always_inline]] Result<T> join(Deadline deadline);
 
   // The same as an operation, for select() and stackless coroutines.
   class Joining;

@@ -56,7 +56,7 @@ class TaskGroup {
   // Suspends until no child is left; children may spawn more meanwhile. Then returns the first
   // error that a child returned since the last join, if any. Fails with cancelled or
   // deadline_exceeded when the caller is cancelled or the deadline passes first.
-  Result<void> join(Deadline deadline = Deadline::never()) { return end_.join(deadline); }
+  Result<void> join(Deadline deadline) { return end_.join(deadline); }
 
   // The same, and no child is left running in any case: when the caller is cancelled or late, this
   // cancels the children, waits for them, and then fails with cancelled or deadline_exceeded. What

@@ -2,7 +2,7 @@
 // Stackless coroutines: for millions of small entities, each of which waits most of the time.
 //
 //   Async<Score> play(Game& game, Deadline deadline) {
-//     auto move = co_await until(deadline, game.moves.receiving());
+//     auto move = co_await until(game.moves.receiving(), deadline);
 //     if (!move) co_return move.error();
 //     if (auto slept = co_await until(Deadline::after(1s)); !slept) co_return slept.error();
 //     co_return co_await judge(game, *move);  // Another Async: a Result<Score>.
@@ -105,16 +105,21 @@ class [[nodiscard]] Async {
 // Awaited: yields the Result of `operation`, or the error of the wait, as perform() does for a
 // task. An operation without a value yields one word that converts to Result<void>.
 template <Operation O>
-auto until(Deadline deadline, O&& operation) {
+auto until(O&& operation, Deadline deadline) {
   return detail::OperationWait<O>(deadline, operation);
 }
 
 // Awaited: completes exactly one operation and yields a variant with its result. It is the first,
-// in the order of the arguments, that needs no wait, else the first that is notified.
-template <Operation... Os>
-  requires(sizeof...(Os) > 1)
-auto until(Deadline deadline, Os&&... operations) {
-  return detail::SelectWait<Os...>(deadline, operations...);
+// in the order of the arguments, that needs no wait, else the first that is notified. The last
+// argument is the deadline.
+template <typename... Arguments>
+  requires(sizeof...(Arguments) > 2 && detail::OperationsAndDeadline<Arguments...>)
+auto until(Arguments&&... operations_and_deadline) {
+  return detail::with_last_first(
+      []<Operation... Os>(Deadline deadline, Os&... operations) {
+        return detail::SelectWait<Os...>(deadline, operations...);
+      },
+      operations_and_deadline...);
 }
 
 // Awaited: sleeps until the deadline. Fails with cancelled only.

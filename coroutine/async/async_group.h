@@ -37,7 +37,7 @@ class AsyncGroup {
   // Suspends the calling task until no child is left; children may spawn more meanwhile. Then
   // returns the first error that a child returned since the last join, if any. Fails with cancelled
   // or deadline_exceeded when the task is cancelled or the deadline passes first.
-  Result<void> join(Deadline deadline = Deadline::never()) { return end_.join(deadline); }
+  Result<void> join(Deadline deadline) { return end_.join(deadline); }
 
   // Asks every child to end; does not wait.
   void cancel();

@@ -33,7 +33,7 @@ auto in_task(std::string_view name, F body, TaskOptions options = {},
              std::source_location site = std::source_location::current())
     -> Async<typename detail::JoinedType<std::invoke_result_t<F&>>::Value> {
   auto task = spawn(name, std::move(body), options, site);
-  auto result = co_await until(Deadline::never(), task.joining());
+  auto result = co_await until(task.joining(), Deadline::never());
   if (detail::Strand::running().wake() != Wake::cancelled) co_return result;
   task.cancel();
   co_return co_await detail::EndWait(task.joining());

@@ -155,7 +155,8 @@ net::HttpResponse AdminServer::get(const std::string& target) const {
   net::HttpResponse response;
   const net::HttpRequest request{.method = "GET", .target = target, .body = {}, .headers = {}};
   auto task = coroutine::spawn("own page", [&] { response = answer(request); }, page_task);
-  if (auto ended = task.join(); !ended) return {.status = 503, .body = ended.error().message()};
+  if (auto ended = task.join(Deadline::never()); !ended)
+    return {.status = 503, .body = ended.error().message()};
   return response;
 }
 

@@ -165,7 +165,7 @@ Result<void> Node::stop_serving(Deadline deadline) {
   auto stopped =
       shards_->on_each([deadline](Shard& shard) { return shard.stop_serving(deadline); });
   if (http_server_ != nullptr) {
-    auto http_stopped = http.join();
+    auto http_stopped = http.join(Deadline::never());
     if (stopped) stopped = std::move(http_stopped);
   }
   static_cast<void>(shards_->on_each([](Shard& shard) -> Result<void> {

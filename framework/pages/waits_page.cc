@@ -76,7 +76,7 @@ void ask_others(Node& node, Waits& waits) {
     }
   }
   // A cancelled page does not wait for the answers.
-  static_cast<void>(asking.join());
+  static_cast<void>(asking.join(Deadline::never()));
 }
 
 Result<Waits> gather(Node& node) {

@@ -23,7 +23,7 @@ void ChaosLink::run() {
     const auto handing = tasks_.spawn("chaos hand on", [lane] { lane->hand_on(); });
     if (!taking || !handing) end(Kind::broken, ChaosDirection::to_target);
   }
-  static_cast<void>(tasks_.join());
+  static_cast<void>(tasks_.join(Deadline::never()));
   tasks_.cancel_and_join();
 }
 

@@ -289,7 +289,7 @@ Result<void> Game::without_turn(Deadline deadline, F work) const {
   if (!calls.is_done()) {
     if (auto waited = wait_for(ended, deadline); !waited) return waited;
   }
-  return calls.join();
+  return calls.join(Deadline::never());
 }
 
 }  // namespace corolane::services::chess

@@ -51,7 +51,7 @@ void World::roam(Monster& monster) {
 
 coroutine::Async<void> World::drink(Monster& monster) {
   coroutine::Mutex& spring = springs_[monster.place];
-  if (auto locked = co_await until(Deadline::after(patience), spring.locking()); !locked) {
+  if (auto locked = co_await until(spring.locking(), Deadline::after(patience)); !locked) {
     co_return locked.error();
   }
   const std::unique_lock lock(spring, std::adopt_lock);

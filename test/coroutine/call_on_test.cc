@@ -60,7 +60,7 @@ TEST(CallOnTest, TurnsAnExceptionIntoAnErrorAndReportsItThere) {
   });
   settle();
   there.step();
-  EXPECT_THAT(caller.join(), fails_with(Code::internal));
+  EXPECT_THAT(caller.join(Deadline::never()), fails_with(Code::internal));
   EXPECT_EQ(stray_count, 1);
   there.end();
 }
@@ -93,7 +93,7 @@ TEST(CallOnTest, DoesNotBeginForACancelledCallerOrAPassedDeadline) {
     });
     settle();
     caller.cancel();
-    const auto got = caller.join();
+    const auto got = caller.join(Deadline::never());
     EXPECT_THAT(got, fails_with(Code::cancelled));
     EXPECT_TRUE(got.error().not_executed());
   }
@@ -108,7 +108,7 @@ TEST(CallOnTest, ACancelledCallerTakesBackWhatHasNotBegun) {
   });
   settle();
   caller.cancel();
-  const auto got = caller.join();
+  const auto got = caller.join(Deadline::never());
   EXPECT_THAT(got, fails_with(Code::cancelled));
   EXPECT_TRUE(got.error().not_executed());
   there.begin();
@@ -149,7 +149,7 @@ TEST(CallOnTest, ACancelledCallerCancelsThereAndWaitsForTheEnd) {
   settle();
   EXPECT_TRUE(caller.is_done());
   EXPECT_TRUE(has_ended);
-  const auto got = caller.join();
+  const auto got = caller.join(Deadline::never());
   EXPECT_THAT(got, fails_with(Code::cancelled));
   EXPECT_FALSE(got.error().not_executed());
   there.end();
@@ -165,7 +165,7 @@ TEST(CallOnTest, ALateCallerCancelsThereAndSaysThatItWasLate) {
   there.step();
   EXPECT_TRUE(sleep_for(1s));
   there.step();
-  EXPECT_THAT(caller.join(), fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(caller.join(Deadline::never()), fails_with(Code::deadline_exceeded));
   there.end();
 }
 
@@ -185,7 +185,7 @@ TEST(CallOnTest, AValueIsReturnedEvenWhenItIsLate) {
   there.step();
   EXPECT_TRUE(sleep_for(1s));
   there.step();
-  EXPECT_EQ(caller.join(), Result<int>(7));
+  EXPECT_EQ(caller.join(Deadline::never()), Result<int>(7));
   there.end();
 }
 
@@ -209,7 +209,7 @@ TEST(CallOnTest, MayIgnoreTheCancellationOfItsCaller) {
   static_cast<void>(there.time.wait(there.scheduler.next_step()));
   static_cast<void>(there.time.wait(there.scheduler.next_step()));
   there.step();
-  EXPECT_EQ(caller.join(), Result<int>(5));
+  EXPECT_EQ(caller.join(Deadline::never()), Result<int>(5));
   there.end();
 }
 
@@ -219,7 +219,7 @@ TEST(CallOnTest, BeginsInTheNextRunOfAnIdleScheduler) {
       spawn("caller", [&] { return call_on(there.scheduler, "answer", [] { return 1; }, never); });
   settle();
   there.begin();
-  EXPECT_EQ(caller.join(), Result<int>(1));
+  EXPECT_EQ(caller.join(Deadline::never()), Result<int>(1));
   there.end();
 }
 
@@ -230,7 +230,7 @@ TEST(CallOnTest, IsUnavailableWhenTheSchedulerEndsFirst) {
   });
   settle();
   there.reset();
-  const auto got = caller.join();
+  const auto got = caller.join(Deadline::never());
   EXPECT_THAT(got, fails_with(Code::unavailable));
   EXPECT_TRUE(got.error().not_executed());
 }
@@ -253,12 +253,12 @@ TEST(CallOnTest, AMainTaskThatEndsCancelsAndAwaitsVisitorsAndRefusesNewOnes) {
       spawn("second", [&] { return call_on(there.scheduler, "never", [] { FAIL(); }, never); });
   settle();
   there.step();
-  const auto refused = second.join();
+  const auto refused = second.join(Deadline::never());
   EXPECT_THAT(refused, fails_with(Code::unavailable));
   EXPECT_TRUE(refused.error().not_executed());
   EXPECT_TRUE(last_words.notify_one());
   there.end();
-  EXPECT_EQ(first.join(), Result<int>(3));
+  EXPECT_EQ(first.join(Deadline::never()), Result<int>(3));
 }
 
 TEST(CallOnTest, IsRefusedWhenNoStackIsLeftThere) {
@@ -268,7 +268,7 @@ TEST(CallOnTest, IsRefusedWhenNoStackIsLeftThere) {
       spawn("caller", [&] { return call_on(there.scheduler, "never", [] { FAIL(); }, never); });
   settle();
   there.step();
-  const auto got = caller.join();
+  const auto got = caller.join(Deadline::never());
   EXPECT_THAT(got, fails_with(Code::resource_exhausted));
   EXPECT_TRUE(got.error().not_executed());
   there.end();
@@ -292,9 +292,9 @@ TEST(CallOnTest, LeavesTheLastStacksToOthersOnRequest) {
   auto modest = call(false);
   settle();
   there.step();
-  EXPECT_THAT(modest.join(), fails_with(Code::resource_exhausted));
+  EXPECT_THAT(modest.join(Deadline::never()), fails_with(Code::resource_exhausted));
   there.end();
-  for (auto& caller : callers) EXPECT_TRUE(caller.join());
+  for (auto& caller : callers) EXPECT_TRUE(caller.join(Deadline::never()));
 }
 
 TEST(CallOnTest, IsRefusedWhenTooManyAreQueued) {
@@ -310,7 +310,7 @@ TEST(CallOnTest, IsRefusedWhenTooManyAreQueued) {
   auto caller = spawn("caller", call);
   settle();
   there.step();
-  EXPECT_TRUE(caller.join());
+  EXPECT_TRUE(caller.join(Deadline::never()));
   there.end();
 }
 
@@ -331,7 +331,7 @@ TEST(CallOnTest, AGroupThereOwnsTheTaskOnRequest) {
   there.step();
   EXPECT_EQ(group->size(), 1u);
   inside([&] { group->cancel(); });
-  const auto got = caller.join();
+  const auto got = caller.join(Deadline::never());
   EXPECT_THAT(got, fails_with(Code::cancelled));
   inside([&] { group.reset(); });
   there.end();
@@ -353,7 +353,7 @@ TEST(CallOnOrLeaveTest, ALateCallerLeavesWhatHasBegun) {
     });
     settle();
     there.step();
-    return caller.join();
+    return caller.join(Deadline::never());
   }();
   EXPECT_THAT(got, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(got.error().maybe_executed());

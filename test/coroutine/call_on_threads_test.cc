@@ -126,14 +126,14 @@ TEST(CallOnThreadsTest, ManyCallersOfTwoThreads) {
         }
       }));
     }
-    EXPECT_TRUE(callers.join());
+    EXPECT_TRUE(callers.join(Deadline::never()));
   };
   auto back = spawn("calls back", [&] {
     return call_on(
         there.scheduler, "call back", [&] { call_often(home, count_here); }, Deadline::never());
   });
   call_often(there.scheduler, count_there);
-  EXPECT_TRUE(back.join());
+  EXPECT_TRUE(back.join(Deadline::never()));
   EXPECT_EQ(count_there, caller_count * call_count);
   EXPECT_EQ(count_here, caller_count * call_count);
 }
@@ -157,7 +157,7 @@ int cancel_calls(int call_count, std::atomic<int>& begun_count,
     }
     for (int pause = number % 64; pause > 0; --pause) static_cast<void>(begun_count.load());
     caller.cancel();
-    EXPECT_TRUE(caller.join());
+    EXPECT_TRUE(caller.join(Deadline::never()));
   }
   return not_executed_count;
 }

@@ -58,14 +58,14 @@ TEST(CancelScopeTest, ADeadlineThatHasPassedCancelsAtOnce) {
 
 TEST(CancelScopeTest, AnotherTaskCancelsIt) {
   Event never("never");
-  std::optional<CancelScope> part(std::in_place);
+  std::optional<CancelScope> part(std::in_place, Deadline::never());
   auto other = spawn("other", [&] {
     part->cancel();
     part->cancel();
   });
   EXPECT_THAT(never.wait(Deadline::never()), fails_with(Code::cancelled));
   part.reset();
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
   EXPECT_TRUE(yield());
 }
 
@@ -93,7 +93,7 @@ TEST(CancelScopeTest, AnInnerPartIsCancelledAlone) {
 TEST(CancelScopeTest, ACancelledTaskStaysCancelled) {
   auto task = spawn("task", [] {
     {
-      CancelScope part;
+      CancelScope part(Deadline::never());
       EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
       EXPECT_FALSE(part.is_cancelled());
       part.cancel();
@@ -103,12 +103,12 @@ TEST(CancelScopeTest, ACancelledTaskStaysCancelled) {
   });
   EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(CancelScopeTest, ManyNest) {
   const auto nest = [](const auto& self, int depth) -> void {
-    CancelScope part;
+    CancelScope part(Deadline::never());
     part.cancel();
     if (depth > 0) self(self, depth - 1);
     EXPECT_TRUE(is_cancelled());
@@ -121,18 +121,18 @@ TEST(CancelScopeTest, HasItsOwnTaskLocalValues) {
   own.set(1);
   inherited.set("outer");
   {
-    const CancelScope part;
+    const CancelScope part(Deadline::never());
     EXPECT_EQ(own.get(), nullptr);
     ASSERT_NE(inherited.get(), nullptr);
     EXPECT_EQ(*inherited.get(), "outer");
     own.set(2);
     inherited.set("inner");
     {
-      const CancelScope innermost;
+      const CancelScope innermost(Deadline::never());
       EXPECT_EQ(*inherited.get(), "inner");
     }
     auto child = spawn("child", [] { EXPECT_EQ(*inherited.get(), "inner"); });
-    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(child.join(Deadline::never()));
     EXPECT_EQ(*own.get(), 2);
   }
   EXPECT_EQ(*own.get(), 1);
@@ -142,14 +142,14 @@ TEST(CancelScopeTest, HasItsOwnTaskLocalValues) {
 TEST(CancelScopeTest, ATaskWithoutValuesHasNoneAfterwards) {
   auto task = spawn("task", [] {
     {
-      const CancelScope part;
+      const CancelScope part(Deadline::never());
       own.set(2);
     }
     EXPECT_EQ(own.get(), nullptr);
     own.set(3);
     EXPECT_EQ(*own.get(), 3);
   });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(CancelScopeTest, StackIsLeftWhenLittleIsUsed) {
@@ -160,7 +160,7 @@ TEST(CancelScopeTest, StackIsLeftWhenLittleIsUsed) {
                       EXPECT_FALSE(has_stack_left(2 * StackPool::stack_size_bytes_default));
                     },
                     {.stack_size_bytes = StackPool::stack_size_bytes_default});
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 }  // namespace

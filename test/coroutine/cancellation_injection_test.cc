@@ -165,7 +165,7 @@ class Workload {
     start("left loader", &Workload::load);
     start("right loader", &Workload::load);
     start("clock", &Workload::tick);
-    EXPECT_TRUE(group_.join());
+    EXPECT_TRUE(group_.join(Deadline::never()));
     expect_nothing_left();
     return injector_.count();
   }
@@ -202,7 +202,7 @@ class Workload {
       results_.close();
     });
     while (true) {
-      auto next = point([&] { return select(deadline_, stop_.waiting(), work_.receiving()); });
+      auto next = point([&] { return select(stop_.waiting(), work_.receiving(), deadline_); });
       if (!next || next->index() == 0) return;
       const auto value = std::get<1>(*next);
       if (!value) return;
@@ -312,7 +312,7 @@ class Workload {
     };
     auto fast = child(1ms);
     auto slow = child(2ms);
-    if (!point([&] { return select(deadline_, slow.joining(), fast.joining()); })) return;
+    if (!point([&] { return select(slow.joining(), fast.joining(), deadline_); })) return;
     static_cast<void>(injector_.around([&] { return slow.join(deadline_); }));
     auto slower = child(3ms);
     static_cast<void>(injector_.around([&] { return slower.join(deadline_); }));

@@ -94,8 +94,8 @@ const SuspendingCall suspending_calls[] = {
     {"ChannelReceive",
      [](World& world) { return without_value(world.empty.receive(Deadline::never())); }},
     {"WaitQueueWait", [](World& world) { return as_result(world.queue.wait(Deadline::never())); }},
-    {"TaskJoin", [](World& world) { return world.endless.join(); }},
-    {"TaskGroupJoin", [](World& world) { return world.group.join(); }},
+    {"TaskJoin", [](World& world) { return world.endless.join(Deadline::never()); }},
+    {"TaskGroupJoin", [](World& world) { return world.group.join(Deadline::never()); }},
     {"MutexTryLock", [](World& world) { return as_result(world.mutex.try_lock_for(24h)); }},
     {"SharedMutexTryLock",
      [](World& world) { return as_result(world.held_shared.try_lock_for(24h)); }},
@@ -131,12 +131,12 @@ const SuspendingCall suspending_calls[] = {
     {"Select",
      [](World& world) {
        return without_value(
-           select(Deadline::never(), world.empty.receiving(), world.full.sending(1)));
+           select(world.empty.receiving(), world.full.sending(1), Deadline::never()));
      }},
     {"SelectOfEnds",
      [](World& world) {
        return without_value(
-           select(Deadline::never(), world.endless.joining(), world.future.getting()));
+           select(world.endless.joining(), world.future.getting(), Deadline::never()));
      }},
 };
 
@@ -149,7 +149,7 @@ TEST_P(CancellationTest, EndsTheCallAtOnce) {
   EXPECT_FALSE(task.is_done());
   const TimePoint cancelled_at = now();
   task.cancel();
-  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), cancelled_at);
 }
 
@@ -167,7 +167,7 @@ TEST_P(CancellationTest, EveryLaterCallFailsWithoutSuspending) {
     EXPECT_EQ(turns, turns_before);
   });
   task.cancel();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 INSTANTIATE_TEST_SUITE_P(SuspendingCalls, CancellationTest, testing::ValuesIn(suspending_calls),
@@ -179,14 +179,14 @@ TEST(CancellationOfYieldTest, FailsAtOnceAndEveryTime) {
     EXPECT_THAT(yield(), fails_with(Code::cancelled));
   });
   task.cancel();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(CancellationOfYieldTest, FailsWhenItComesDuringTheYield) {
   auto task = spawn("task", [] { return yield(); });
   EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 TEST(CancellationOfMutexTest, LockIgnoresItForTheSakeOfScopedLock) {
@@ -203,7 +203,7 @@ TEST(CancellationOfMutexTest, LockIgnoresItForTheSakeOfScopedLock) {
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_FALSE(locked);
   mutex.unlock();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   EXPECT_TRUE(locked);
 }
 
@@ -221,10 +221,10 @@ TEST(CancellationOfNothingTest, ACallThatNeedNotWaitSucceeds) {
     EXPECT_TRUE(mutex.try_lock_for(1s));
     mutex.unlock();
     TaskGroup group;
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   });
   task.cancel();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(CancellationTreeTest, ATaskPassesItOnByEndingItsChildren) {
@@ -238,11 +238,11 @@ TEST(CancellationTreeTest, ATaskPassesItOnByEndingItsChildren) {
     auto child = spawn("child", sleeper);
     TaskGroup group;
     EXPECT_TRUE(group.spawn("grandchild", sleeper));
-    EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+    EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled));
   });
   EXPECT_TRUE(yield());
   parent.cancel();
-  EXPECT_TRUE(parent.join());
+  EXPECT_TRUE(parent.join(Deadline::never()));
   EXPECT_EQ(ended_count, 2);
   EXPECT_EQ(now(), start);
 }

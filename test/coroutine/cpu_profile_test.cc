@@ -48,7 +48,7 @@ TEST_F(CpuProfileTest, RecordsTheComputingTaskWithItsStack) {
     const auto recording = scheduler_.record(profile);
     ASSERT_TRUE(recording);
     auto task = spawn("busy", [&] { compute_in_a_profile(profile, 10); });
-    EXPECT_TRUE(task.join());
+    EXPECT_TRUE(task.join(Deadline::never()));
   }
   ASSERT_GE(profile.samples().size(), 10u);
   Duration cpu{};
@@ -99,7 +99,7 @@ TEST_F(CpuProfileTest, ATaskThatReturnsEarlyEndsItsProfile) {
     const auto recording = scheduler_.record(profile);
     return Error(Code::aborted, "early");
   });
-  EXPECT_FALSE(task.join());
+  EXPECT_FALSE(task.join(Deadline::never()));
   CpuProfile next(1);
   EXPECT_TRUE(scheduler_.record(next));
 }
@@ -119,11 +119,11 @@ TEST_F(CpuProfileTest, TasksThatSwitchAllTheTimeAreWalkedSafely) {
              static_cast<double>(cycle_count() - begin) < cycles_max) {
         for (int j = 0; j < 100; ++j) EXPECT_TRUE(yield());
         auto child = spawn("short", [] {});
-        EXPECT_TRUE(child.join());
+        EXPECT_TRUE(child.join(Deadline::never()));
       }
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_GE(profile.samples().size(), 100u);
 }
 

@@ -77,7 +77,7 @@ TEST(MarkedSectionTest, TheSuspensionsOfOtherTasksAreNoSteps) {
   });
   const MarkedSection section("bid");
   EXPECT_TRUE(asked.wait(Deadline::never()));
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
   EXPECT_THAT(notes.all, testing::Contains("bid +1").Times(1));
   EXPECT_LE(notes.all.size(), 5u);
 }
@@ -92,7 +92,7 @@ TEST(MarkedSectionTest, SectionsOfSeveralTasksAreToldApart) {
     const MarkedSection section("bid");
     EXPECT_TRUE(sleep_for(1s));
   }
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
   EXPECT_THAT(notes.all, testing::UnorderedElementsAre("bid -0", "bid +1", "ask -0", "ask +1",
                                                        "bid -1", "ask -1"));
 }

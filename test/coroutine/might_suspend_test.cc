@@ -50,7 +50,7 @@ std::size_t times_suspended(const std::function<void()>& call, SchedulerOptions 
       auto other = spawn("other", [&] { has_other_run = true; });
       call();
       if (has_other_run) ++count;
-      EXPECT_TRUE(other.join());
+      EXPECT_TRUE(other.join(Deadline::never()));
     }));
   }
   return count;
@@ -74,12 +74,12 @@ TEST(MightSuspendTest, CallsThatNeedNotWaitSuspendUnderSomeSeeds) {
   EXPECT_THAT(times_suspended([] { EXPECT_TRUE(Channel<int>(1).send(1, Deadline::never())); }),
               Gt(0u));
   EXPECT_THAT(times_suspended([] { EXPECT_TRUE(Latch(0).wait(Deadline::never())); }), Gt(0u));
-  EXPECT_THAT(times_suspended([] { EXPECT_TRUE(TaskGroup().join()); }), Gt(0u));
+  EXPECT_THAT(times_suspended([] { EXPECT_TRUE(TaskGroup().join(Deadline::never())); }), Gt(0u));
   EXPECT_THAT(times_suspended([] { EXPECT_TRUE(sleep_for(0s)); }), Gt(0u));
   EXPECT_THAT(times_suspended([] {
                 Semaphore one(1);
                 Semaphore none(0);
-                EXPECT_TRUE(select(Deadline::never(), one.acquiring(), none.acquiring()));
+                EXPECT_TRUE(select(one.acquiring(), none.acquiring(), Deadline::never()));
               }),
               Gt(0u));
   EXPECT_THAT(times_suspended([] { might_suspend(); }), Gt(0u));
@@ -155,7 +155,7 @@ TEST(MightSuspendTest, ATaskThatIsCancelledMeanwhileIsGivenWhatIsThere) {
       auto task = spawn("receiver", [&] { return numbers.receive(Deadline::never()); });
       EXPECT_TRUE(yield());
       task.cancel();
-      EXPECT_EQ(task.join(), 1);
+      EXPECT_EQ(task.join(Deadline::never()), 1);
     }));
   }
 }
@@ -178,8 +178,8 @@ TEST(MightSuspendTest, AWaitMissesNoPulse) {
         is_done = true;
         changed.pulse();
       });
-      EXPECT_TRUE(waiter.join());
-      EXPECT_TRUE(other.join());
+      EXPECT_TRUE(waiter.join(Deadline::never()));
+      EXPECT_TRUE(other.join(Deadline::never()));
     }));
   }
 }
@@ -204,7 +204,7 @@ TEST(MightSuspendTest, TheSameSeedSuspendsInTheSamePlaces) {
 
 // Runs others while it should not: takes the lock and gives it back.
 Async<void> lock(Mutex& mutex) {
-  auto locked = co_await until(Deadline::never(), mutex.locking());
+  auto locked = co_await until(mutex.locking(), Deadline::never());
   if (!locked) co_return locked.error();
   mutex.unlock();
   co_return {};
@@ -213,7 +213,7 @@ Async<void> lock(Mutex& mutex) {
 Async<void> select_one() {
   Semaphore one(1);
   Semaphore none(0);
-  auto first = co_await until(Deadline::never(), none.acquiring(), one.acquiring());
+  auto first = co_await until(none.acquiring(), one.acquiring(), Deadline::never());
   if (!first) co_return first.error();
   EXPECT_EQ(first->index(), 1u);
   co_return {};
@@ -259,8 +259,8 @@ TEST(MightSuspendTest, StacklessCoroutinesShareALockUnderEachSeed) {
         return sleep_for(1s);
       });
       EXPECT_TRUE(await(lock(mutex)));
-      EXPECT_TRUE(group.join());
-      EXPECT_TRUE(holder.join());
+      EXPECT_TRUE(group.join(Deadline::never()));
+      EXPECT_TRUE(holder.join(Deadline::never()));
     }));
   }
 }

@@ -35,7 +35,7 @@ TEST(NoSuspendTest, CallsThatNeedNotWaitAreFine) {
   EXPECT_TRUE(numbers.send(1, Deadline::never()));
   EXPECT_TRUE(numbers.receive(Deadline::never()));
   EXPECT_TRUE(open.wait(Deadline::never()));
-  EXPECT_TRUE(nobody.join());
+  EXPECT_TRUE(nobody.join(Deadline::never()));
 }
 
 TEST(NoSuspendTest, TheTaskSuspendsAgainAfterItsEnd) {
@@ -52,7 +52,7 @@ TEST(NoSuspendTest, OtherTasksMaySuspend) {
   {
     const NoSuspend indivisible;
   }
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
 }
 
 TEST(NoSuspendTest, LeavesTheTaskCancelledOrNot) {
@@ -61,7 +61,7 @@ TEST(NoSuspendTest, LeavesTheTaskCancelledOrNot) {
     return is_cancelled();
   });
   task.cancel();
-  EXPECT_EQ(task.join(), true);
+  EXPECT_EQ(task.join(Deadline::never()), true);
 }
 
 TEST(NoSuspendTest, DoesNothingOnTheLoop) {

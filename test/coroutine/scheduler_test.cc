@@ -43,7 +43,7 @@ TEST(SchedulerTest, ReadyTasksRunInTheOrderTheyBecameReady) {
       }
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, std::vector({0, 1, 2, 0, 1, 2}));
 }
 
@@ -63,7 +63,7 @@ TEST(SchedulerTest, ThousandsOfReadyTasksKeepTheirOrder) {
     // Makes the queue grow while its beginning lies in the middle.
     if (number == 700) static_cast<void>(yield());
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   std::vector<int> first_steps;
   std::ranges::copy_if(order, std::back_inserter(first_steps),
                        [](int step) { return step < count; });
@@ -81,8 +81,8 @@ TEST(SchedulerTest, TasksSwitchToOneAnotherWithoutTheLoop) {
     };
     auto left = spawn("left", take_turns);
     auto right = spawn("right", take_turns);
-    EXPECT_TRUE(left.join());
-    EXPECT_TRUE(right.join());
+    EXPECT_TRUE(left.join(Deadline::never()));
+    EXPECT_TRUE(right.join(Deadline::never()));
   });
   EXPECT_TRUE(ran);
   // Each task starts once and resumes after each yield; main starts, and resumes after a join.
@@ -132,7 +132,7 @@ TEST(SchedulerTest, TheLoopMaySpawn) {
   });
   EXPECT_TRUE(spawned.wait(Deadline::never()));
   EXPECT_EQ(group.size(), 1u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(SchedulerTest, WorkPostedBeforeRunRunsFirst) {
@@ -174,7 +174,7 @@ TEST(SchedulerTest, RunsAgainOnAnotherThread) {
   const auto run = [&] {
     const auto ran = scheduler.run("main", [] {
       auto child = spawn("child", [] { return sleep_for(1s); });
-      EXPECT_TRUE(child.join());
+      EXPECT_TRUE(child.join(Deadline::never()));
     });
     EXPECT_TRUE(ran);
   };
@@ -196,13 +196,13 @@ TEST(SchedulerTest, ASchedulerInsideATaskHasItsOwnTasksAndTime) {
         EXPECT_EQ(&Scheduler::current(), &inner);
         EXPECT_EQ(inner.tasks().size(), 1u);
         auto child = spawn("child", [] { return sleep_for(1h); });
-        EXPECT_TRUE(child.join());
+        EXPECT_TRUE(child.join(Deadline::never()));
       });
       EXPECT_TRUE(ran);
       EXPECT_EQ(&Scheduler::current(), &outer);
       EXPECT_TRUE(yield());
     });
-    EXPECT_TRUE(host.join());
+    EXPECT_TRUE(host.join(Deadline::never()));
   }
   EXPECT_EQ(time.now(), TimePoint(2h));
   EXPECT_EQ(now(), start);
@@ -240,7 +240,7 @@ TEST(SchedulerTest, CountsTasksAndTheirPeak) {
       EXPECT_EQ(scheduler.statistics().task_count, 3u);
       EXPECT_TRUE(yield());
       EXPECT_EQ(scheduler.statistics().task_count, 3u);  // Ended, but not joined.
-      EXPECT_TRUE(first.join());
+      EXPECT_TRUE(first.join(Deadline::never()));
       EXPECT_EQ(scheduler.statistics().task_count, 2u);
     }
     EXPECT_EQ(scheduler.statistics().task_count, 1u);
@@ -263,7 +263,7 @@ TEST(SchedulerTest, RecordsTheCostOfSwitchingAndCreating) {
     for (int number = 0; number < 10; ++number) {
       EXPECT_TRUE(group.spawn("task", [] { EXPECT_TRUE(yield()); }));
     }
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   });
   EXPECT_TRUE(ran);
   const auto statistics = scheduler.statistics();
@@ -281,7 +281,7 @@ TEST(SchedulerTest, AYieldWithoutASwitchDoesNotDistortTheNextSample) {
   ASSERT_TRUE(scheduler.run("main", [] {
     EXPECT_TRUE(yield());
     EXPECT_TRUE(yield());  // The second switch, had there been one.
-    EXPECT_TRUE(spawn("child", [] {}).join());
+    EXPECT_TRUE(spawn("child", [] {}).join(Deadline::never()));
   }));
   EXPECT_EQ(scheduler.statistics().switch_ns.count(), 1u);  // Back from the child, the fourth.
 }
@@ -290,7 +290,8 @@ TEST(SchedulerTest, SamplesNothingWhenSwitchedOff) {
   VirtualTime time;
   Scheduler scheduler(time, {.switch_sample_interval = 0, .create_sample_interval = 0});
   EXPECT_TRUE(scheduler.run("main", [] {
-    for (int turn = 0; turn < 1000; ++turn) EXPECT_TRUE(spawn("task", [] {}).join());
+    for (int turn = 0; turn < 1000; ++turn)
+      EXPECT_TRUE(spawn("task", [] {}).join(Deadline::never()));
   }));
   EXPECT_EQ(scheduler.statistics().switch_ns.count(), 0u);
   EXPECT_EQ(scheduler.statistics().create_ns.count(), 0u);
@@ -303,7 +304,7 @@ TEST(SchedulerDeathTest, ADeadlockIsReportedWithWhatEachTaskWaitsFor) {
     static_cast<void>(scheduler.run("main", [] {
       Event holiday("a holiday");
       auto worker = spawn("worker", [&] { return holiday.wait(Deadline::never()); });
-      static_cast<void>(worker.join());
+      static_cast<void>(worker.join(Deadline::never()));
     }));
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),
@@ -335,7 +336,7 @@ TEST(SchedulerDeathTest, ATaskThatAnotherThreadWakesIsNamed) {
     auto waiter = spawn("waiter", [&] { return event.wait(Deadline::never()); });
     static_cast<void>(yield());
     std::thread([&] { event.set(); }).join();
-    static_cast<void>(waiter.join());
+    static_cast<void>(waiter.join(Deadline::never()));
   };
   EXPECT_DEATH(set_elsewhere(),
                "task \"waiter\" is woken by the thread of its scheduler; another thread calls "
@@ -343,7 +344,7 @@ TEST(SchedulerDeathTest, ATaskThatAnotherThreadWakesIsNamed) {
 }
 
 Async<void> waits_for(Event& event) {
-  co_return co_await until(Deadline::never(), event.waiting());
+  co_return co_await until(event.waiting(), Deadline::never());
 }
 
 TEST(SchedulerDeathTest, AStacklessCoroutineThatAnotherThreadWakesIsRefused) {
@@ -353,7 +354,7 @@ TEST(SchedulerDeathTest, AStacklessCoroutineThatAnotherThreadWakesIsRefused) {
     group.spawn(waits_for(event));
     static_cast<void>(yield());
     std::thread([&] { event.set(); }).join();
-    static_cast<void>(group.join());
+    static_cast<void>(group.join(Deadline::never()));
   };
   EXPECT_DEATH(set_elsewhere(), "a stackless coroutine is woken by the thread of its scheduler");
 }

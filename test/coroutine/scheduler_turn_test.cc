@@ -102,7 +102,7 @@ TEST(SchedulerTurnTest, ATimerBehindSlowHandlersIsLateByOneOfThem) {
     for (int count = 0; count < 200; ++count) {
       EXPECT_TRUE(light.spawn("light", [] { yield_often(500); }));
     }
-    EXPECT_TRUE(light.join());
+    EXPECT_TRUE(light.join(Deadline::never()));
     const Deadline planned = Deadline::after(5ms);
     Due due(time, timer_late);
     due.planned = planned.time();
@@ -119,10 +119,10 @@ TEST(SchedulerTurnTest, ATimerBehindSlowHandlersIsLateByOneOfThem) {
     for (int count = 0; count < 600; ++count) {
       EXPECT_TRUE(handlers.spawn("handler", [&] { time.work(500us); }));
     }
-    const auto control_late = control.join();
+    const auto control_late = control.join(Deadline::never());
     ASSERT_TRUE(control_late);
     EXPECT_LE(*control_late, 500us);
-    EXPECT_TRUE(handlers.join());
+    EXPECT_TRUE(handlers.join(Deadline::never()));
   }));
   EXPECT_LE(timer_late, 500us);
 }
@@ -137,7 +137,7 @@ TEST(SchedulerTurnTest, ControlWorkRunsBeforeWhatBecameReadyEarlier) {
     EXPECT_TRUE(tasks.spawn("control", note("control"), {.purpose = StackPool::Purpose::control}));
   });
   EXPECT_TRUE(sleep_for(1ms));
-  EXPECT_TRUE(tasks.join());
+  EXPECT_TRUE(tasks.join(Deadline::never()));
   EXPECT_THAT(order, ElementsAre("control", "first", "second"));
 }
 
@@ -158,7 +158,7 @@ std::uint64_t turns_of_a_thousand_timers(HurryingTime& time, int look_count) {
         for (int look = 0; look < look_count; ++look) static_cast<void>(time.now());
       }));
     }
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   }));
   return last_turn - first_turn;
 }
@@ -197,7 +197,7 @@ TEST(SchedulerTurnTest, TimersGetTheirShareOfLongTurns) {
       EXPECT_TRUE(yield());
     }
     turn_count = scheduler.statistics().turn_count - turn_count;
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   }));
   EXPECT_LT(turn_count, 1'000u / 10);
 }
@@ -232,7 +232,7 @@ TEST(SchedulerTurnTest, ASourceMayRunReadyTasksInsideItsWait) {
   Scheduler scheduler(time);
   ASSERT_TRUE(scheduler.run("main", [&] {
     EXPECT_TRUE(sleep_for(1ms));
-    EXPECT_TRUE(tasks.join());
+    EXPECT_TRUE(tasks.join(Deadline::never()));
   }));
   EXPECT_THAT(std::vector(order.begin(), order.begin() + 4),
               ElementsAre("made ready 0", "ran 0", "made ready 1", "ran 1"));

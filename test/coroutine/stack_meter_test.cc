@@ -22,7 +22,8 @@ template <typename F>
 void run_in_task(F body) {
   VirtualTime time;
   Scheduler scheduler(time, {.stack_sample_interval = 0});
-  EXPECT_TRUE(scheduler.run("main", [&] { EXPECT_TRUE(spawn("measured", body, large).join()); }));
+  EXPECT_TRUE(scheduler.run(
+      "main", [&] { EXPECT_TRUE(spawn("measured", body, large).join(Deadline::never())); }));
 }
 
 template <std::size_t size>

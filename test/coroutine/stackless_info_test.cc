@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-Async<void> wait_for(Event& event) { co_return co_await until(Deadline::never(), event.waiting()); }
+Async<void> wait_for(Event& event) { co_return co_await until(event.waiting(), Deadline::never()); }
 
 Async<void> sleep_long() { co_return co_await until(Deadline::after(20h)); }
 
@@ -60,8 +60,8 @@ TEST(StacklessInfoTest, CoroutinesThatWaitInTheSameFunctionForTheSameAreOneRow) 
   EXPECT_THAT(to_text(info), HasSubstr("6 stackless coroutines, wait for dawn, 6"));
   dawn.set();
   birds.cancel();
-  static_cast<void>(birds.join());
-  EXPECT_TRUE(bats.join());
+  static_cast<void>(birds.join(Deadline::never()));
+  EXPECT_TRUE(bats.join(Deadline::never()));
   EXPECT_EQ(Scheduler::current().stackless().count, 0u);
 }
 
@@ -76,8 +76,8 @@ TEST(StacklessInfoTest, LooksAtAShareOfEachGroup) {
   EXPECT_EQ(info.seen_count, 11u);
   EXPECT_THAT(to_text(info), HasSubstr("and 90 more"));
   event.set();
-  EXPECT_TRUE(few.join());
-  EXPECT_TRUE(many.join());
+  EXPECT_TRUE(few.join(Deadline::never()));
+  EXPECT_TRUE(many.join(Deadline::never()));
 }
 
 TEST(StacklessInfoTest, ASchedulerShowsItsOwn) {
@@ -93,11 +93,11 @@ TEST(StacklessInfoTest, ASchedulerShowsItsOwn) {
     inner_group.spawn(wait_for(inner_event));
     EXPECT_EQ(inner.stackless().count, 2u);
     inner_event.set();
-    EXPECT_TRUE(inner_group.join());
+    EXPECT_TRUE(inner_group.join(Deadline::never()));
   }));
   EXPECT_EQ(Scheduler::current().stackless().count, 1u);
   event.set();
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 }  // namespace

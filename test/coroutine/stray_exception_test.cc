@@ -38,7 +38,7 @@ std::vector<std::string> told_while(std::move_only_function<void()> body) {
 }
 
 TEST(StrayExceptionTest, IsReportedForAJoinedTask) {
-  const auto told = told_while([] { EXPECT_FALSE(spawn("joined", fail).join()); });
+  const auto told = told_while([] { EXPECT_FALSE(spawn("joined", fail).join(Deadline::never())); });
   EXPECT_THAT(told, ElementsAre("joined: out of cheese"));
 }
 
@@ -52,7 +52,7 @@ TEST(StrayExceptionTest, IsReportedForEveryChildOfAGroup) {
     TaskGroup group;
     EXPECT_TRUE(group.spawn("first", fail));
     EXPECT_TRUE(group.spawn("second", fail));
-    EXPECT_FALSE(group.join());
+    EXPECT_FALSE(group.join(Deadline::never()));
   });
   EXPECT_THAT(told, ElementsAre("first: out of cheese", "second: out of cheese"));
 }
@@ -91,7 +91,7 @@ TEST(StrayExceptionTest, IsReportedForAStacklessCoroutineWithItsAwaitingTask) {
     EXPECT_FALSE(await(fail_stackless()));
     AsyncGroup group;
     group.spawn(fail_stackless());
-    EXPECT_FALSE(group.join());
+    EXPECT_FALSE(group.join(Deadline::never()));
   });
   EXPECT_THAT(told, ElementsAre("main: out of cheese", ": out of cheese"));
 }
@@ -101,7 +101,7 @@ TEST(StrayExceptionTest, IsPrintedToStderrForAStacklessCoroutineByDefault) {
   EXPECT_FALSE(await(fail_stackless()));
   AsyncGroup group;
   group.spawn(fail_stackless());
-  EXPECT_FALSE(group.join());
+  EXPECT_FALSE(group.join(Deadline::never()));
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, HasSubstr("stray exception: a stackless coroutine of task \""));
   EXPECT_THAT(text, HasSubstr("stray exception: a stackless coroutine of a group ended with "

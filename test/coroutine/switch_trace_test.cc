@@ -42,7 +42,7 @@ TEST(SwitchTraceTest, RecordsEachTaskInTheOrderOfRunning) {
   {
     const auto recording = scheduler.record(trace);
     ASSERT_TRUE(recording);
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   }
   auto tasks = tasks_of(trace);
   ASSERT_GE(tasks.size(), 7u);
@@ -62,7 +62,7 @@ TEST(SwitchTraceTest, TimesRise) {
   std::vector<std::uint64_t> begins;
   trace.for_each([&](const SwitchTrace::Slice& slice) { begins.push_back(slice.begin); });
   EXPECT_TRUE(std::ranges::is_sorted(begins));
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
 }
 
 TEST(SwitchTraceTest, TheNewestSlicesStayWhenItIsFull) {
@@ -75,14 +75,14 @@ TEST(SwitchTraceTest, TheNewestSlicesStayWhenItIsFull) {
     yield_times(60);
     auto after = spawn("after", [] { yield_times(50); });
     yield_times(50);
-    EXPECT_TRUE(after.join());
+    EXPECT_TRUE(after.join(Deadline::never()));
   }
   const auto names = names_of(trace);
   EXPECT_EQ(names.size(), 8u);
   EXPECT_GT(trace.count(), 200u);
   EXPECT_EQ(std::ranges::count(names, "before"), 0);
   EXPECT_GE(std::ranges::count(names, "after"), 3);
-  EXPECT_TRUE(before.join());
+  EXPECT_TRUE(before.join(Deadline::never()));
 }
 
 TEST(SwitchTraceTest, OnlyOneTraceRunsAtATime) {
@@ -111,7 +111,7 @@ TEST(SwitchTraceTest, NothingIsRecordedAfterItsEnd) {
   yield_times(10);
   EXPECT_EQ(trace.count(), count);
   EXPECT_EQ(scheduler.switch_count() - switches, 20u);
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
 }
 
 }  // namespace

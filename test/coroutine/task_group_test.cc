@@ -29,7 +29,7 @@ TEST(TaskGroupTest, JoinWaitsForAllChildren) {
     }));
   }
   EXPECT_EQ(group.size(), 10u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(ended_count, 10);
   EXPECT_EQ(group.size(), 0u);
   EXPECT_EQ(now(), start + 10s);
@@ -37,7 +37,7 @@ TEST(TaskGroupTest, JoinWaitsForAllChildren) {
 
 TEST(TaskGroupTest, AnEmptyGroupIsJoinedAtOnce) {
   TaskGroup group;
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_TRUE(group.join(Deadline::passed()));
 }
 
@@ -51,10 +51,10 @@ TEST(TaskGroupTest, JoinReturnsTheFirstErrorSinceTheLastJoin) {
   };
   fail_after(2s, Code::aborted);
   fail_after(1s, Code::not_found);
-  EXPECT_THAT(group.join(), fails_with(Code::not_found));
-  EXPECT_TRUE(group.join());
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::not_found));
+  EXPECT_TRUE(group.join(Deadline::never()));
   fail_after(1s, Code::data_loss);
-  EXPECT_THAT(group.join(), fails_with(Code::data_loss));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::data_loss));
 }
 
 TEST(TaskGroupTest, AFailedChildCancelsTheOthersWhenAskedTo) {
@@ -125,7 +125,7 @@ TEST(TaskGroupTest, JoinOrCancelEndsTheChildrenOfACancelledCaller) {
 TEST(TaskGroupTest, AStrayExceptionOfAChildIsAnInternalError) {
   TaskGroup group;
   EXPECT_TRUE(group.spawn("careless", [] { throw std::runtime_error("index 9 of 8"); }));
-  const auto joined = group.join();
+  const auto joined = group.join(Deadline::never());
   EXPECT_THAT(joined, fails_with(Code::internal));
   EXPECT_NE(joined.error().message().find("index 9 of 8"), std::string::npos);
 }
@@ -139,7 +139,7 @@ TEST(TaskGroupTest, ChildrenMaySpawnSiblingsMeanwhile) {
     EXPECT_TRUE(group.spawn("sibling", [&, rest] { spawn_next(rest - 1); }));
   };
   EXPECT_TRUE(group.spawn("first", [&] { spawn_next(9); }));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(count, 10);
 }
 
@@ -153,7 +153,7 @@ TEST(TaskGroupTest, AChildGivesItsStackBackAsSoonAsItEnds) {
   EXPECT_TRUE(yield());
   EXPECT_EQ(in_use(), in_use_before + 1);
   EXPECT_EQ(group.size(), 1u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(in_use(), in_use_before);
 }
 
@@ -165,9 +165,9 @@ TEST(TaskGroupTest, CancelEndsEveryChildAndTheGroupCanBeUsedAgain) {
   EXPECT_TRUE(yield());
   group.cancel();
   EXPECT_EQ(group.size(), 10u);
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_TRUE(group.spawn("sleeper", [] { return sleep_for(1s); }));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(TaskGroupTest, ARefNamesOneChildForCancelling) {
@@ -179,7 +179,7 @@ TEST(TaskGroupTest, ARefNamesOneChildForCancelling) {
   EXPECT_FALSE(TaskRef());
   first->cancel();
   const TimePoint start = now();
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), start + 1s);
 }
 
@@ -216,7 +216,8 @@ TEST(TaskGroupTest, ACancelledAndJoinedGroupCanBeUsedAgain) {
   EXPECT_EQ(group.size(), 0u);
   EXPECT_EQ(now(), start);
   EXPECT_TRUE(group.spawn("sleeper", [] { return sleep_for(1s); }));
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));  // The first sleeper's error.
+  EXPECT_THAT(group.join(Deadline::never()),
+              fails_with(Code::cancelled));  // The first sleeper's error.
   EXPECT_EQ(now(), start + 1s);
 }
 
@@ -229,7 +230,7 @@ TEST(TaskGroupTest, JoinAlsoWaitsForAChildSpawnedBeforeItCouldReturn) {
     EXPECT_TRUE(sleep_for(1s));
     EXPECT_TRUE(group.spawn("another child", [] { return sleep_for(1s); }));
   });
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(now(), start + 2s);
 }
 
@@ -239,32 +240,32 @@ TEST(TaskGroupTest, AJoinThatTimesOutLeavesTheChildrenOwned) {
   EXPECT_TRUE(group.spawn("slow", [] { return sleep_for(5s); }));
   EXPECT_THAT(group.join(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
   EXPECT_EQ(group.size(), 1u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(now(), start + 5s);
 }
 
 TEST(TaskGroupTest, ACancelledJoinerLeavesTheChildrenRunning) {
   TaskGroup group;
   EXPECT_TRUE(group.spawn("slow", [] { return sleep_for(5s); }));
-  auto joiner = spawn("joiner", [&] { return group.join(); });
+  auto joiner = spawn("joiner", [&] { return group.join(Deadline::never()); });
   EXPECT_TRUE(yield());
   joiner.cancel();
-  EXPECT_THAT(joiner.join(), fails_with(Code::cancelled));
-  EXPECT_TRUE(group.join());
+  EXPECT_THAT(joiner.join(Deadline::never()), fails_with(Code::cancelled));
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(TaskGroupTest, AReferenceToAnEndedTaskCancelsNoOther) {
   TaskGroup group;
   const auto ended = group.spawn("short", [] {});
   ASSERT_TRUE(ended);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   ended->cancel();
   // Gets the stack of the one that has ended.
   auto innocent = spawn("innocent", [] { return sleep_for(1s); });
   ended->cancel();
   EXPECT_TRUE(yield());
   ended->cancel();
-  EXPECT_TRUE(innocent.join());
+  EXPECT_TRUE(innocent.join(Deadline::never()));
   ended->cancel();
   EXPECT_TRUE(yield());
   TaskRef().cancel();
@@ -279,9 +280,9 @@ TEST(TaskGroupTest, SpawnFailsWithResourceExhaustedAtTheCap) {
     EXPECT_TRUE(group.spawn("second", [] {}));
     EXPECT_THAT(group.spawn("third", [] {}), fails_with(Code::resource_exhausted));
     EXPECT_EQ(group.size(), 2u);
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
     EXPECT_TRUE(group.spawn("fourth", [] {}));
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   });
   EXPECT_TRUE(ran);
 }

@@ -77,7 +77,7 @@ TEST(TaskInfoTest, FollowsATaskThroughItsStates) {
   EXPECT_EQ(infos_without_main().at(0).state, TaskState::ended);
   EXPECT_EQ(infos_without_main().at(0).in_state, 3s);
   EXPECT_EQ(infos_without_main().at(0).age, 5s);
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   EXPECT_TRUE(infos_without_main().empty());
 }
 

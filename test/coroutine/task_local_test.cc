@@ -30,7 +30,7 @@ constinit TaskLocal<std::string, Inheritance::copy> trace;
 
 // Runs `body` in a task of its own, which begins without values.
 void in_task(std::move_only_function<void()> body) {
-  EXPECT_TRUE(spawn("task", std::move(body)).join());
+  EXPECT_TRUE(spawn("task", std::move(body)).join(Deadline::never()));
 }
 
 TEST(TaskLocalTest, ATaskBeginsWithoutAValue) {
@@ -74,7 +74,7 @@ TEST(TaskLocalTest, EachTaskHasItsOwn) {
     });
     EXPECT_TRUE(yield());
     EXPECT_THAT(number.get(), Pointee(1));
-    EXPECT_TRUE(other.join());
+    EXPECT_TRUE(other.join(Deadline::never()));
     EXPECT_THAT(number.get(), Pointee(1));
   });
 }
@@ -124,7 +124,7 @@ TEST(TaskLocalTest, AChildOfAGroupInheritsToo) {
     TaskGroup group;
     EXPECT_TRUE(
         group.spawn("child", [] { EXPECT_THAT(trace.get(), Pointee(std::string("a trace"))); }));
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   });
 }
 
@@ -136,7 +136,7 @@ TEST(TaskLocalTest, AChildInheritsACopyFromTheTimeOfSpawning) {
       trace.set("the child's");
     });
     trace.set("after");
-    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(child.join(Deadline::never()));
     EXPECT_THAT(trace.get(), Pointee(std::string("after")));
   });
 }
@@ -169,7 +169,7 @@ TEST(TaskLocalTest, ValuesEndWithTheirTaskInsideItAfterItsCaptures) {
   auto task = spawn("task", [&ends, captured = Witness(ends, "captured")] {
     witness.set({std::make_unique<Witness>(ends, "value")});
   });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   EXPECT_THAT(ends, ElementsAre("captured", "value"));
 }
 

@@ -53,7 +53,7 @@ TEST(TaskMeterTest, CountsTimeOnlyWhileItsTaskRuns) {
     compute(200us);
     EXPECT_TRUE(yield());
   }
-  EXPECT_TRUE(others.join());
+  EXPECT_TRUE(others.join(Deadline::never()));
   const auto cost = meter.end();
   const std::uint64_t cycles = cycle_count() - begin;
   ASSERT_TRUE(cost);
@@ -80,7 +80,7 @@ TEST(TaskMeterTest, ChargesTheComputingTaskWhenBothAreMeasured) {
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(yield());
     idle = meter.end();
   }));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   ASSERT_TRUE(busy && idle);
   EXPECT_GE(busy->cpu, 20ms);
   EXPECT_LT(idle->cpu, busy->cpu);
@@ -107,7 +107,7 @@ TEST(TaskMeterTest, CountsOnlyTheAllocationsOfItsTask) {
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->allocations.count, 3u);
   EXPECT_EQ(cost->allocations.bytes, 300u);
-  EXPECT_TRUE(other.join());
+  EXPECT_TRUE(other.join(Deadline::never()));
 }
 
 TEST(TaskMeterTest, ATaskHasOneMeterAtATime) {
@@ -140,7 +140,7 @@ TEST(TaskMeterTest, AMeterDoesNotChangeTheCountOfSwitches) {
 
 TEST(TaskMeterTest, AForgottenMeterEndsWithItsScope) {
   auto task = spawn("forgets", [] { TaskMeter meter; });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   TaskMeter meter;
   EXPECT_TRUE(meter.end());
 }

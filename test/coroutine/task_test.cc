@@ -40,29 +40,29 @@ class Farewell {
 
 TEST(TaskTest, JoinReturnsTheResultOfTheFunction) {
   auto task = spawn("answer", [] { return 42; });
-  EXPECT_EQ(task.join(), 42);
+  EXPECT_EQ(task.join(Deadline::never()), 42);
 }
 
 TEST(TaskTest, AResultIsNotWrappedTwice) {
   auto good = spawn("good", []() -> Result<int> { return 42; });
   auto bad = spawn("bad", []() -> Result<int> { return Error(Code::not_found, "no answer"); });
   static_assert(std::is_same_v<decltype(good), Task<int>>);
-  EXPECT_EQ(good.join(), 42);
-  EXPECT_EQ(bad.join().error(), Error(Code::not_found, "no answer"));
+  EXPECT_EQ(good.join(Deadline::never()), 42);
+  EXPECT_EQ(bad.join(Deadline::never()).error(), Error(Code::not_found, "no answer"));
 }
 
 TEST(TaskTest, AFunctionMayReturnNothing) {
   bool ran = false;
   auto task = spawn("silent", [&] { ran = true; });
   static_assert(std::is_same_v<decltype(task), Task<void>>);
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   EXPECT_TRUE(ran);
 }
 
 TEST(TaskTest, ResultsAndCapturesMayBeMoveOnly) {
   auto task =
       spawn("mover", [owner = std::make_unique<int>(7)]() mutable { return std::move(owner); });
-  auto owner = task.join();
+  auto owner = task.join(Deadline::never());
   ASSERT_TRUE(owner);
   EXPECT_EQ(**owner, 7);
 }
@@ -75,22 +75,25 @@ TEST(TaskTest, OveralignedCapturesAreAligned) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&wide) % 256, 0u);
     return std::string(wide.text);
   });
-  EXPECT_EQ(task.join(), "wide");
+  EXPECT_EQ(task.join(Deadline::never()), "wide");
 }
 
 // The frames that the previous task left there must not matter.
 TEST(TaskTest, AStackIsReusedForTasksWithSmallAndLargeCaptures) {
   for (int round = 0; round < 10; ++round) {
-    EXPECT_EQ(spawn("small", [] { return 1; }).join(), 1);
-    EXPECT_EQ(spawn("large", [text = std::array<char, 8000>{'x'}] { return text[0]; }).join(), 'x');
+    EXPECT_EQ(spawn("small", [] { return 1; }).join(Deadline::never()), 1);
+    EXPECT_EQ(spawn("large", [text = std::array<char, 8000>{'x'}] { return text[0]; })
+                  .join(Deadline::never()),
+              'x');
   }
 }
 
 TEST(TaskTest, AStackAboveTheLargestIsRefusedNotReduced) {
   const TaskOptions largest{.stack_size_bytes = StackPool::stack_size_bytes_max};
-  EXPECT_TRUE(spawn("largest", [] {}, largest).join());
+  EXPECT_TRUE(spawn("largest", [] {}, largest).join(Deadline::never()));
   const TaskOptions above{.stack_size_bytes = StackPool::stack_size_bytes_max + 1};
-  EXPECT_THAT(spawn("too large", [] {}, above).join(), fails_with(Code::invalid_argument));
+  EXPECT_THAT(
+      spawn("too large", [] {}, above).join(Deadline::never()), fails_with(Code::invalid_argument));
 }
 
 TEST(TaskTest, SpawnDoesNotRunTheFunctionYet) {
@@ -130,9 +133,9 @@ TEST(TaskTest, TwoTasksMayEndATaskAtOnce) {
   auto second = spawn("second", [&] { task = {}; });
   EXPECT_TRUE(sleep_for(1s));
   end.notify_all();
-  EXPECT_TRUE(first.join());
-  EXPECT_TRUE(second.join());
-  EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_TRUE(second.join(Deadline::never()));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::failed_precondition));
 }
 
 TEST(TaskTest, TheLastOfTwoReplacementsStays) {
@@ -150,10 +153,10 @@ TEST(TaskTest, TheLastOfTwoReplacementsStays) {
   auto second = spawn("second", [&] { replace_by(2); });
   EXPECT_TRUE(sleep_for(1s));
   end.notify_all();
-  EXPECT_TRUE(first.join());
-  EXPECT_TRUE(second.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_TRUE(second.join(Deadline::never()));
   EXPECT_EQ(ended, std::vector({1}));
-  EXPECT_EQ(task.join(), 2);
+  EXPECT_EQ(task.join(Deadline::never()), 2);
 }
 
 TEST(TaskTest, TheDestructorWaitsAsLongAsTheTaskTakes) {
@@ -177,13 +180,13 @@ TEST(TaskTest, AssigningToATaskEndsTheOneItOwned) {
   });
   task = spawn("second", [] {});
   EXPECT_TRUE(first_ended);
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(TaskTest, AMovedTaskIsOwnedByItsNewHandle) {
   auto task = spawn("moved", [] { return 3; });
   Task<int> owner = std::move(task);
-  EXPECT_EQ(owner.join(), 3);
+  EXPECT_EQ(owner.join(Deadline::never()), 3);
 }
 
 TEST(TaskTest, AFunctionWhoseCopyThrowsLeavesNothingBehind) {
@@ -194,7 +197,8 @@ TEST(TaskTest, AFunctionWhoseCopyThrowsLeavesNothingBehind) {
   };
   const Uncopyable body;
   const auto created_count = Scheduler::current().statistics().created_count;
-  EXPECT_THROW(static_cast<void>(spawn("never was", body).join()), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(spawn("never was", body).join(Deadline::never())),
+               std::runtime_error);
   EXPECT_EQ(Scheduler::current().statistics().created_count, created_count);
 }
 
@@ -202,17 +206,18 @@ TEST(TaskTest, ARefusalIsMovedLikeATask) {
   const TaskOptions above{.stack_size_bytes = StackPool::stack_size_bytes_max + 1};
   Task<void> refused = spawn("too large", [] {}, above);
   Task<void> moved = std::move(refused);
-  EXPECT_THAT(refused.join(), fails_with(Code::failed_precondition));  // NOLINT: promised.
-  EXPECT_THAT(moved.join(), fails_with(Code::invalid_argument));
+  EXPECT_THAT(refused.join(Deadline::never()),
+              fails_with(Code::failed_precondition));  // NOLINT: promised.
+  EXPECT_THAT(moved.join(Deadline::never()), fails_with(Code::invalid_argument));
   refused = std::move(moved);
-  EXPECT_THAT(refused.join(), fails_with(Code::invalid_argument));
+  EXPECT_THAT(refused.join(Deadline::never()), fails_with(Code::invalid_argument));
 }
 
 TEST(TaskTest, ATaskIsJoinedOnce) {
   auto task = spawn("once", [] { return 3; });
-  EXPECT_EQ(task.join(), 3);
-  EXPECT_THAT(task.join(), fails_with(Code::failed_precondition));
-  EXPECT_THAT(Task<int>().join(), fails_with(Code::failed_precondition));
+  EXPECT_EQ(task.join(Deadline::never()), 3);
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::failed_precondition));
+  EXPECT_THAT(Task<int>().join(Deadline::never()), fails_with(Code::failed_precondition));
 }
 
 TEST(TaskTest, OneOfTwoJoinersGetsTheResult) {
@@ -220,25 +225,25 @@ TEST(TaskTest, OneOfTwoJoinersGetsTheResult) {
     EXPECT_TRUE(sleep_for(1s));
     return 3;
   });
-  auto first = spawn("first", [&] { return task.join(); });
-  auto second = spawn("second", [&] { return task.join(); });
-  EXPECT_EQ(first.join(), 3);
-  EXPECT_THAT(second.join(), fails_with(Code::failed_precondition));
+  auto first = spawn("first", [&] { return task.join(Deadline::never()); });
+  auto second = spawn("second", [&] { return task.join(Deadline::never()); });
+  EXPECT_EQ(first.join(Deadline::never()), 3);
+  EXPECT_THAT(second.join(Deadline::never()), fails_with(Code::failed_precondition));
 }
 
 TEST(TaskTest, CancellingATaskThatHasEndedDoesNothing) {
   auto task = spawn("ended", [] { return 3; });
   EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_EQ(task.join(), 3);
+  EXPECT_EQ(task.join(Deadline::never()), 3);
 }
 
 TEST(TaskTest, AStrayExceptionIsAnInternalErrorThatNamesTheTask) {
   const auto count_before = Scheduler::current().statistics().stray_exception_count;
   auto known = spawn("careless", []() -> int { throw std::runtime_error("index 9 of 8"); });
   auto unknown = spawn("reckless", []() -> int { throw 42; });
-  const auto known_result = known.join();
-  const auto unknown_result = unknown.join();
+  const auto known_result = known.join(Deadline::never());
+  const auto unknown_result = unknown.join(Deadline::never());
   EXPECT_THAT(known_result, fails_with(Code::internal));
   EXPECT_NE(known_result.error().message().find("careless"), std::string::npos);
   EXPECT_NE(known_result.error().message().find("index 9 of 8"), std::string::npos);
@@ -254,10 +259,10 @@ TEST(TaskTest, ATaskThatGetsNoStackIsJoinedWithResourceExhausted) {
     auto first = spawn("first", [] { return 1; });
     auto second = spawn("second", [] { return 2; });
     EXPECT_TRUE(second.is_done());
-    EXPECT_THAT(second.join(), fails_with(Code::resource_exhausted));
-    EXPECT_EQ(first.join(), 1);
+    EXPECT_THAT(second.join(Deadline::never()), fails_with(Code::resource_exhausted));
+    EXPECT_EQ(first.join(Deadline::never()), 1);
     auto third = spawn("third", [] { return 3; });
-    EXPECT_EQ(third.join(), 3);
+    EXPECT_EQ(third.join(Deadline::never()), 3);
   });
   EXPECT_TRUE(ran);
 }
@@ -273,9 +278,9 @@ TEST(TaskTest, ControlWorkGetsAStackWhenOrdinaryWorkGetsNone) {
     auto first = spawn("control", [] { return 1; }, control);
     auto second = spawn("control", [] { return 2; }, control);
     auto third = spawn("control", [] { return 3; }, control);
-    EXPECT_EQ(first.join(), 1);
-    EXPECT_EQ(second.join(), 2);
-    EXPECT_THAT(third.join(), fails_with(Code::resource_exhausted));
+    EXPECT_EQ(first.join(Deadline::never()), 1);
+    EXPECT_EQ(second.join(Deadline::never()), 2);
+    EXPECT_THAT(third.join(Deadline::never()), fails_with(Code::resource_exhausted));
   });
   EXPECT_TRUE(ran);
 }
@@ -288,7 +293,7 @@ TEST(TaskTest, AJoinThatTimesOutLeavesTheTaskOwned) {
   });
   EXPECT_THAT(task.join(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
   EXPECT_EQ(now(), start + 2s);
-  EXPECT_EQ(task.join(), 3);
+  EXPECT_EQ(task.join(Deadline::never()), 3);
   EXPECT_EQ(now(), start + 5s);
 }
 
@@ -297,18 +302,18 @@ TEST(TaskTest, ACancelledJoinerLeavesTheTaskOwnedAndRunning) {
     EXPECT_TRUE(sleep_for(5s));
     return 3;
   });
-  auto joiner = spawn("joiner", [&] { return task.join(); });
+  auto joiner = spawn("joiner", [&] { return task.join(Deadline::never()); });
   EXPECT_TRUE(sleep_for(1s));
   joiner.cancel();
-  EXPECT_THAT(joiner.join(), fails_with(Code::cancelled));
-  EXPECT_EQ(task.join(), 3);
+  EXPECT_THAT(joiner.join(Deadline::never()), fails_with(Code::cancelled));
+  EXPECT_EQ(task.join(Deadline::never()), 3);
 }
 
 TEST(TaskTest, CapturesEndInsideTheTaskAndMaySuspend) {
   bool said = false;
   const TimePoint start = now();
   auto task = spawn("farewell", [farewell = Farewell(said)] { return 3; });
-  EXPECT_EQ(task.join(), 3);
+  EXPECT_EQ(task.join(Deadline::never()), 3);
   EXPECT_TRUE(said);
   EXPECT_EQ(now(), start + 1s);
 }
@@ -316,7 +321,7 @@ TEST(TaskTest, CapturesEndInsideTheTaskAndMaySuspend) {
 TEST(TaskTest, CapturesEndAlsoAfterAStrayException) {
   bool said = false;
   auto task = spawn("farewell", [farewell = Farewell(said)] { throw std::runtime_error("oops"); });
-  EXPECT_THAT(task.join(), fails_with(Code::internal));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::internal));
   EXPECT_TRUE(said);
 }
 
@@ -334,7 +339,7 @@ TEST(TaskTest, TasksMaySpawnTasks) {
   const auto count_down = [](const auto& self, int depth) -> Result<int> {
     if (depth == 0) return 0;
     auto child = spawn("child", [&] { return self(self, depth - 1); });
-    auto below = child.join();
+    auto below = child.join(Deadline::never());
     if (!below) return below.error();
     return *below + 1;
   };
@@ -370,7 +375,7 @@ TEST(TaskTest, IsCancelledIsTrueOnlyInTheCancelledTask) {
   });
   for (int turn = 0; turn < 3; ++turn) EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_EQ(task.join(), 3);
+  EXPECT_EQ(task.join(Deadline::never()), 3);
   EXPECT_FALSE(is_cancelled());
 }
 

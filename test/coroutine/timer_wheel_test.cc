@@ -210,7 +210,7 @@ TEST(TimerWheelInVirtualTimeTest, EverySleepEndsExactlyOnItsDeadline) {
       }
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 // Runs a wheel beside a simple equivalent, a sorted map.

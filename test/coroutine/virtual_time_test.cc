@@ -72,7 +72,7 @@ TEST(VirtualTimeTest, WorkPostedByAnotherThreadComesBeforeALaterDeadline) {
   const TimePoint start = now();
   auto sleeper = spawn("sleeper", [] { return sleep_for(1s); });
   std::jthread worker([&] { scheduler.post([&] { sleeper.cancel(); }); });
-  EXPECT_FALSE(sleeper.join());
+  EXPECT_FALSE(sleeper.join(Deadline::never()));
   EXPECT_EQ(now(), start);
 }
 

@@ -34,7 +34,7 @@ TEST(WaitQueueTest, NotifyWakesTheLongestWaiter) {
   EXPECT_TRUE(yield());
   EXPECT_EQ(woken, std::vector({0}));
   EXPECT_EQ(queue.notify_all(), 3u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(woken, std::vector({0, 1, 2, 3}));
 }
 
@@ -72,7 +72,7 @@ TEST(WaitQueueTest, TheNotifierReachesTheWaiterThroughItsSlot) {
   EXPECT_TRUE(yield());
   *static_cast<std::string*>(queue.front_slot()) = "a horse";
   EXPECT_TRUE(queue.notify_one());
-  EXPECT_EQ(waiter.join(), "a horse");
+  EXPECT_EQ(waiter.join(Deadline::never()), "a horse");
 }
 
 TEST(WaitQueueTest, TheFirstOfTwoWakesCounts) {
@@ -82,8 +82,8 @@ TEST(WaitQueueTest, TheFirstOfTwoWakesCounts) {
   EXPECT_TRUE(yield());
   EXPECT_TRUE(queue.notify_one());
   notified.cancel();  // Too late: it was notified, and keeps whatever it received.
-  EXPECT_EQ(notified.join(), Wake::notified);
-  EXPECT_EQ(timed_out.join(), Wake::deadline);
+  EXPECT_EQ(notified.join(Deadline::never()), Wake::notified);
+  EXPECT_EQ(timed_out.join(Deadline::never()), Wake::deadline);
   EXPECT_FALSE(queue.notify_one());
 }
 
@@ -97,7 +97,7 @@ TEST(WaitQueueTest, CancellationIsIgnoredOnRequest) {
   EXPECT_TRUE(sleep_for(1s));
   waiter.cancel();
   const TimePoint cancelled_at = now();
-  EXPECT_EQ(waiter.join(), std::pair(Wake::deadline, Wake::cancelled));
+  EXPECT_EQ(waiter.join(Deadline::never()), std::pair(Wake::deadline, Wake::cancelled));
   EXPECT_EQ(now(), cancelled_at + 1s);
 }
 
@@ -128,7 +128,7 @@ TEST(WaitQueueTest, AQueueMayEndBeforeItsWokenWaitersRun) {
   EXPECT_TRUE(yield());
   waiter.cancel();
   queue.reset();
-  EXPECT_EQ(waiter.join().error(), wake_error(Wake::cancelled, "turn"));
+  EXPECT_EQ(waiter.join(Deadline::never()).error(), wake_error(Wake::cancelled, "turn"));
 }
 
 TEST(WaitQueueDeathTest, TheLoopMayNotWait) {

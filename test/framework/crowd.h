@@ -32,7 +32,7 @@ class Crowd {
       ends_[shard.index()]->set();
       return {};
     }));
-    EXPECT_TRUE(waiting_.join());
+    EXPECT_TRUE(waiting_.join(Deadline::never()));
   }
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
@@ -47,7 +47,7 @@ class Crowd {
     }
     if (auto begun = coroutine::yield(); !begun) return begun;
     ++ready_count_;
-    return tasks.join();
+    return tasks.join(Deadline::never());
   }
 
   framework::Node& node_;

@@ -119,7 +119,7 @@ class Victim : public VictimObject {
   Result<CrashReply> crash(const CrashRequest& request, rpc::Context&) override {
     if (request.place() == CrashRequest::CHILD_OF_OBJECT) {
       auto child = coroutine::spawn("child", [&] { test::crash(request.way()); });
-      if (auto joined = child.join(); !joined) return joined.error();
+      if (auto joined = child.join(Deadline::never()); !joined) return joined.error();
       return CrashReply();
     }
     test::crash(request.way());

@@ -176,7 +176,7 @@ std::string show_half_transfer_across_sleep(Version version) {
 // A stackless coroutine in the same trap as the first player.
 Async<void> earn_stackless(Mutex& mutex, int& gold, Version version) {
   int before = gold;
-  auto locked = co_await until(Deadline::never(), mutex.locking());
+  auto locked = co_await until(mutex.locking(), Deadline::never());
   if (!locked) co_return locked.error();
   if (version == Version::repaired) before = gold;
   gold = before + 1;

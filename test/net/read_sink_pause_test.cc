@@ -156,7 +156,7 @@ TEST(ReadSinkPauseTest, APeerThatReadsNoRepliesIsNotReadAnyFurther) {
     }
     EXPECT_EQ(back, all);
     EXPECT_EQ(refused_count, 0u);
-    EXPECT_TRUE(writer.join());
+    EXPECT_TRUE(writer.join(Deadline::never()));
     echo.wait_for_end();
   });
 }
@@ -201,7 +201,7 @@ TEST(ReadSinkPauseTest, AFloodedConnectionGetsOneShareOfATurn) {
       }
     });
     EXPECT_TRUE(send_text(*pair->client, all));
-    EXPECT_TRUE(clock.join());
+    EXPECT_TRUE(clock.join(Deadline::never()));
     EXPECT_LE(share_max, 64u * 1024);
   });
 }

@@ -65,7 +65,7 @@ TEST(RunBlockingTest, EndsAtItsDeadlineAndByCancellation) {
       coroutine::spawn("waiting", [&] { return run_blocking(pool, [] {}, Deadline::never()); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   waiting.cancel();
-  EXPECT_THAT(waiting.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(waiting.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now() - start, 11ms);
 }
 
@@ -78,7 +78,7 @@ TEST(RunBlockingTest, OneJobTooManyIsRefused) {
   }
   ASSERT_TRUE(coroutine::yield());
   EXPECT_THAT(run_blocking(pool, [] {}, Deadline::never()), fails_with(Code::resource_exhausted));
-  for (auto& job : jobs) EXPECT_TRUE(job.join());
+  for (auto& job : jobs) EXPECT_TRUE(job.join(Deadline::never()));
   EXPECT_TRUE(run_blocking(pool, [] {}, Deadline::never()));
 }
 

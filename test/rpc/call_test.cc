@@ -51,7 +51,7 @@ TEST(CallTest, CallsOfOneConnectionOverlap) {
       order.push_back(index);
     }));
   }
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
   EXPECT_EQ(now() - start, 200ms + 2 * latency);
   EXPECT_TRUE(std::ranges::is_sorted(order, std::greater()));
 }
@@ -68,7 +68,7 @@ TEST(CallTest, EndedCallsAreNoLongerPending) {
       ASSERT_FALSE(reply);
       EXPECT_EQ(reply.error().code(), Code::deadline_exceeded);
     }));
-    ASSERT_TRUE(callers.join());
+    ASSERT_TRUE(callers.join(Deadline::never()));
   }
 }
 
@@ -183,7 +183,7 @@ TEST(CallTest, HandlerEndsAtTheDeadlineEvenWhenNoCancelArrives) {
       "caller", [&] { return client.sleep(make_sleep(1h), {.deadline = Deadline::after(50ms)}); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   world.network.go_silent();
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.service.cancelled_count, 1);
   // The server received the time left and began to count one latency later.
@@ -200,7 +200,7 @@ TEST(CallTest, CancelledCallerCancelsTheCallee) {
 
   const TimePoint cancelled = now();
   call.cancel();
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
 
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::cancelled);
@@ -230,7 +230,7 @@ TEST(CallTest, LostConnectionEndsAllPendingCallsAtOnce) {
 
   const TimePoint broken = now();
   world.network.reset_all();
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
 
   EXPECT_EQ(now(), broken);
   EXPECT_EQ(ended, 20);
@@ -296,7 +296,7 @@ TEST(CallTest, TooManyPendingCallsAreRefusedAtOnce) {
   const auto second = client.echo(make_echo(""));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), Code::resource_exhausted);
-  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
 }
 
 TEST(CallTest, WaitingCallerAndHandlerAreNamedByTheirMethod) {
@@ -317,7 +317,7 @@ TEST(CallTest, WaitingCallerAndHandlerAreNamedByTheirMethod) {
     }
   }
   EXPECT_EQ(seen, 2);
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
 }
 
 TEST(CallTest, LateReplyIsDropped) {
@@ -367,8 +367,8 @@ TEST(CallTest, ErrorWaitsForRoomAsAReplyDoes) {
   auto echo = coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark)); });
   auto fail = coroutine::spawn("fail", [&] { return client.fail(make_fail(9)); });
 
-  const auto echoed = echo.join();
-  const auto failed = fail.join();
+  const auto echoed = echo.join(Deadline::never());
+  const auto failed = fail.join(Deadline::never());
 
   EXPECT_TRUE(echoed) << echoed;
   ASSERT_FALSE(failed);
@@ -394,8 +394,8 @@ TEST(CallTest, ErrorWaitsForRoomUntilTheDeadlineOfItsCall) {
   ASSERT_TRUE(coroutine::yield());
   EXPECT_EQ(world.server.statistics().running_count, 0u);
 
-  EXPECT_FALSE(echo.join());
-  EXPECT_FALSE(fail.join());
+  EXPECT_FALSE(echo.join(Deadline::never()));
+  EXPECT_FALSE(fail.join(Deadline::never()));
 }
 
 TEST(CallTest, LostConnectionEndsAnErrorThatWaitsForRoom) {
@@ -410,8 +410,8 @@ TEST(CallTest, LostConnectionEndsAnErrorThatWaitsForRoom) {
   EXPECT_EQ(world.server.statistics().running_count, 2u);
 
   world.network.reset_all();
-  EXPECT_FALSE(echo.join());
-  EXPECT_FALSE(fail.join());
+  EXPECT_FALSE(echo.join(Deadline::never()));
+  EXPECT_FALSE(fail.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   EXPECT_EQ(world.server.statistics().running_count, 0u);
   EXPECT_EQ(world.server.statistics().connection_count, 0u);
@@ -427,10 +427,10 @@ TEST(CallTest, CancelledCallLeavesTheOthersOfItsConnectionAlone) {
 
   call.cancel();  // While its request is still on its way out.
 
-  const auto cancelled = call.join();
+  const auto cancelled = call.join(Deadline::never());
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(cancelled.error().code(), Code::cancelled);
-  const auto reply = other.join();
+  const auto reply = other.join(Deadline::never());
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->text(), "done");
 }
@@ -444,7 +444,7 @@ TEST(CallTest, RequestThatBreaksOffMayHaveBeenExecuted) {
 
   world.network.reset_all();
 
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::unavailable);
   EXPECT_TRUE(reply.error().maybe_executed());
@@ -504,7 +504,7 @@ TEST(CallTest, CancelledTaskSendsNoCall) {
   EchoClient client(*connection);
   auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
   call.cancel();
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::cancelled);
   EXPECT_FALSE(reply.error().maybe_executed());
@@ -519,7 +519,7 @@ TEST(CallTest, CallThatIsCancelledBeforeItsHandlerBeginsIsNotExecuted) {
   auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
   ASSERT_TRUE(coroutine::yield());
   call.cancel();  // The request and its cancel arrive together.
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.server.statistics().running_count, 0u);
   EXPECT_EQ(world.service.cancelled_count, 0);

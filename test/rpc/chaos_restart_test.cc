@@ -117,7 +117,7 @@ class ChaosRun {
       for (int index = 0; index < caller_count; ++index) {
         ASSERT_TRUE(callers.spawn("caller", [this] { be_a_caller(); }));
       }
-      ASSERT_TRUE(callers.join());
+      ASSERT_TRUE(callers.join(Deadline::never()));
     }
     if (server_ == nullptr) start_server();
     ASSERT_TRUE(proxy_.heal());

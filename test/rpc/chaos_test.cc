@@ -137,7 +137,7 @@ class ChaosRun {
       for (std::size_t index = 0; index < client_count * callers_per_client; ++index) {
         ASSERT_TRUE(callers.spawn("caller", [this, index] { be_a_caller(index % client_count); }));
       }
-      ASSERT_TRUE(callers.join());
+      ASSERT_TRUE(callers.join(Deadline::never()));
     }
     ASSERT_TRUE(proxy_.heal());
     // Slices that are already delayed stay delayed, so keepalive may close a connection.
@@ -205,7 +205,7 @@ class ChaosRun {
     if (task.join(Deadline::after(random_.up_to(50ms)))) return;
     const TimePoint cancelled_at = now();
     task.cancel();
-    static_cast<void>(task.join());
+    static_cast<void>(task.join(Deadline::never()));
     history_.calls[index].cancelled_at = cancelled_at;
   }
 

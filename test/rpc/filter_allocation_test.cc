@@ -56,7 +56,7 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
     call(1000);
     per_call = static_cast<double>(allocations().count - before) / 1000;
   });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   return per_call;
 }
 

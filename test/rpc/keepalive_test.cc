@@ -31,7 +31,7 @@ TEST(KeepaliveTest, PendingCallsEndWhenTheServerIsSilentForTooLong) {
   const TimePoint start = now();
   world.network.go_silent();
 
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
 
   ASSERT_THAT(reply, fails_with(Code::unavailable));
   EXPECT_TRUE(reply.error().maybe_executed());
@@ -51,7 +51,7 @@ TEST(KeepaliveTest, HandlersOfAClientThatVanishedAreCancelled) {
   EXPECT_EQ(world.service.cancelled_count, 1);
   EXPECT_EQ(world.server.statistics().connection_count, 0u);
   connection->close();
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
 }
 
 TEST(KeepaliveTest, IdleConnectionStaysForever) {

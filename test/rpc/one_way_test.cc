@@ -85,7 +85,7 @@ TEST(OneWayTest, CallerBesideARunningHandlerMayGiveUp) {
   auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   call.cancel();
-  EXPECT_THAT(call.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(call.join(Deadline::never()), fails_with(Code::cancelled));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.service.cancelled_count, 1);
 }
@@ -99,7 +99,7 @@ TEST(OneWayTest, UnknownMethodFailsNoOtherCall) {
   rpc::Method unknown = echo_method("Note");
   unknown.id = 1;
   EXPECT_TRUE(connection->notify(unknown, make_echo("lost")));
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   EXPECT_TRUE(reply) << reply;
 }
 

@@ -30,7 +30,7 @@ class Relay : public EchoService {
   // Calls from a child task.
   Result<TimeLeftReply> time_left(const EchoRequest& request, rpc::Context&) override {
     auto child = coroutine::spawn("child", [&] { return next_.time_left(request, options); });
-    return child.join();
+    return child.join(Deadline::never());
   }
 
   rpc::CallOptions options;
@@ -91,7 +91,7 @@ TEST_F(PropagationTest, CancellationTravelsToTheCalleeOfTheCallee) {
   EXPECT_EQ(world_.service.sleeping_count, 1);
   const TimePoint cancelled = now();
   call.cancel();
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world_.service.cancelled_count, 1);
   EXPECT_EQ(world_.service.cancelled_at - cancelled, 2ms);

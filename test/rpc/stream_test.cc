@@ -150,7 +150,7 @@ TEST_F(StreamCallTest, CancelledReaderEndsAtOnce) {
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   const TimePoint cancelled = now();
   reader.cancel();
-  EXPECT_THAT(reader.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(reader.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), cancelled);
 }
 

@@ -149,7 +149,7 @@ TEST(RpcTlsTest, ManyConcurrentCallsAreAnsweredOverOneConnection) {
     });
     ASSERT_TRUE(spawned);
   }
-  EXPECT_TRUE(callers.join());
+  EXPECT_TRUE(callers.join(Deadline::never()));
   EXPECT_EQ((*client)->statistics().connect_count, 1u);
 }
 

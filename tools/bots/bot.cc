@@ -259,7 +259,8 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
   auto black_plays = coroutine::spawn("black " + pgn.name, [&] { note(black.play(chess::BLACK)); });
   auto spectator_watches = coroutine::spawn("watch " + pgn.name, [&] { note(spectator.watch()); });
   for (auto* bot : {&white_plays, &black_plays, &spectator_watches}) {
-    if (auto joined = bot->join(); !joined) return failed(0, joined.error().message());
+    if (auto joined = bot->join(Deadline::never()); !joined)
+      return failed(0, joined.error().message());
   }
   --tally.playing_count;
   if (cause) return failed(cause->ply, cause->error.message());

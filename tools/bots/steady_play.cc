@@ -40,7 +40,7 @@ class Table {
       auto spawned = bots.spawn(name_of(seat), [this, seat] { take_part(seat); });
       check(spawned.has_value(), "there are stacks for all bots");
     }
-    check(bots.join().has_value(), "bots return no error and are never cancelled");
+    check(bots.join(Deadline::never()).has_value(), "bots return no error and are never cancelled");
     return failure_;
   }
 
@@ -167,7 +167,7 @@ void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& h
     });
     check(spawned.has_value(), "there are stacks for all bots");
   }
-  check(looks.join().has_value(), "looks return no error and are never cancelled");
+  check(looks.join(Deadline::never()).has_value(), "looks return no error and are never cancelled");
 }
 
 }  // namespace
@@ -191,7 +191,8 @@ SteadyResult play_steadily(Hall& hall, const Plan& plan, const SteadyPlay& play,
     });
     check(spawned.has_value(), "there are stacks for all tables");
   }
-  check(tables.join().has_value(), "tables return no error and are never cancelled");
+  check(tables.join(Deadline::never()).has_value(),
+        "tables return no error and are never cancelled");
   call_the_roll(hall, names, history);
   return result;
 }

@@ -7,16 +7,46 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/deadline.h"
 #include "coroutine/operation.h"
 
 namespace corolane::coroutine::detail {
+
+// A pack cannot stand before a parameter of a known type, so the deadline that comes last is part
+// of it.
+template <typename... Arguments>
+constexpr bool are_operations_and_deadline() {
+  constexpr std::size_t count = sizeof...(Arguments);
+  if constexpr (count < 2) {
+    return false;
+  } else {
+    return []<std::size_t... indices>(std::index_sequence<indices...>) {
+      using All = std::tuple<std::remove_cvref_t<Arguments>...>;
+      return std::same_as<std::tuple_element_t<count - 1, All>, Deadline> &&
+             (Operation<std::tuple_element_t<indices, All>> && ...);
+    }(std::make_index_sequence<count - 1>());
+  }
+}
+template <typename... Arguments>
+concept OperationsAndDeadline = are_operations_and_deadline<Arguments...>();
+
+// Calls `function` with the last argument first.
+template <typename F, typename... Arguments>
+auto with_last_first(F function, Arguments&... arguments) {
+  const auto all = std::tie(arguments...);
+  return [&]<std::size_t... indices>(std::index_sequence<indices...>) {
+    return function(std::get<sizeof...(indices)>(all), std::get<indices>(all)...);
+  }(std::make_index_sequence<sizeof...(Arguments) - 1>());
+}
 
 // Refers to the operations. Must not move between queue() and the end of the wait.
 template <Operation... Os>

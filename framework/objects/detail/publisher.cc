@@ -54,7 +54,7 @@ Result<Broadcast::Reader> attach(ObjectHost& host, HostedType& type,
                ? host.serve(type, follow_method, request, context, sink)
                : host.serve_or_send_on(type, follow_method, request, context, sink);
   });
-  if (auto attached = attaching.join(); !attached) return attached.error();
+  if (auto attached = attaching.join(Deadline::never()); !attached) return attached.error();
   return *std::move(context.reader);
 }
 

@@ -109,7 +109,7 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
                             {"hash", hash_text(inbox)}});
       scheduler.post([&ended] { ended.set(); });
     });
-    auto first = coroutine::select(Deadline::never(), ended.waiting(), stop_signal.arriving());
+    auto first = coroutine::select(ended.waiting(), stop_signal.arriving(), Deadline::never());
     if (first && first->index() == 1) {
       const auto signal = stop_signal.wait().value();
       Arrival arrival;

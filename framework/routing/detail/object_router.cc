@@ -351,7 +351,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
   }
   return coroutine::spawn(call.method.full_name, serve,
                           {.stack_size_bytes = call.method.stack_size_bytes})
-      .join();
+      .join(Deadline::never());
 }
 
 Result<void> ObjectRouter::serve_here(const rpc::Method& method,

@@ -21,7 +21,7 @@ TlsListener::TlsListener(std::unique_ptr<Listener> inner,
 
 Result<void> TlsListener::start() {
   taking_ = coroutine::spawn("TLS accept", [this] { take_connections(); });
-  if (taking_.is_done()) return taking_.join();
+  if (taking_.is_done()) return taking_.join(Deadline::never());
   return {};
 }
 

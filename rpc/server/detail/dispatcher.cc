@@ -269,7 +269,7 @@ Result<void> Dispatcher::call(const Method& method, const google::protobuf::Mess
       {.stack_size_bytes = method.stack_size_bytes});
   if (handler.is_done()) {  // It has no task, and so never runs.
     ++statistics.refused_count;
-    return no_stack(std::move(handler.join().error())).with_not_executed();
+    return no_stack(std::move(handler.join(Deadline::never()).error())).with_not_executed();
   }
   ++statistics.running_count;
   ++running_count_;

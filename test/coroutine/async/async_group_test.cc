@@ -41,7 +41,7 @@ Async<void> sleep_and_count(Duration duration, int& count) {
   co_return slept;
 }
 
-Async<void> wait_for(Event& event) { co_return co_await until(Deadline::never(), event.waiting()); }
+Async<void> wait_for(Event& event) { co_return co_await until(event.waiting(), Deadline::never()); }
 
 TEST(AsyncGroupTest, JoinWaitsForAllChildren) {
   const TimePoint start = now();
@@ -51,7 +51,7 @@ TEST(AsyncGroupTest, JoinWaitsForAllChildren) {
     group.spawn(sleep_and_count(number * 1s, ended_count));
   }
   EXPECT_EQ(group.size(), 10u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(ended_count, 10);
   EXPECT_EQ(group.size(), 0u);
   EXPECT_EQ(now(), start + 10s);
@@ -63,8 +63,8 @@ TEST(AsyncGroupTest, ItsChildrenAreCancelledBetweenTheRunsOfTheirScheduler) {
   AsyncGroup group;
   EXPECT_TRUE(scheduler.run("spawn", [&] { group.spawn(sleep(1h)); }));
   group.cancel();
-  EXPECT_TRUE(
-      scheduler.run("join", [&] { EXPECT_THAT(group.join(), fails_with(Code::cancelled)); }));
+  EXPECT_TRUE(scheduler.run(
+      "join", [&] { EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled)); }));
 }
 
 TEST(AsyncGroupTest, ACoroutineBecomesReadyInItsOwnSchedulerWhileAnotherRuns) {
@@ -78,12 +78,12 @@ TEST(AsyncGroupTest, ACoroutineBecomesReadyInItsOwnSchedulerWhileAnotherRuns) {
     event.set();
     EXPECT_EQ(inner.ready_count(), 0u);
   }));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(AsyncGroupTest, AnEmptyGroupIsJoinedAtOnce) {
   AsyncGroup group;
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_TRUE(group.join(Deadline::passed()));
 }
 
@@ -103,12 +103,12 @@ TEST(AsyncGroupTest, ChildrenAndTasksBeginInTheOrderOfSpawning) {
   EXPECT_TRUE(order.empty());
   EXPECT_TRUE(yield());
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4, 5}));
-  EXPECT_TRUE(group.join());
-  EXPECT_TRUE(tasks.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
+  EXPECT_TRUE(tasks.join(Deadline::never()));
 }
 
 Async<void> note_wake_up(Event& event, std::vector<int>& order, int number) {
-  EXPECT_TRUE(co_await until(Deadline::never(), event.waiting()));
+  EXPECT_TRUE(co_await until(event.waiting(), Deadline::never()));
   order.push_back(number);
   co_return {};
 }
@@ -145,10 +145,10 @@ TEST(AsyncGroupTest, JoinReturnsTheFirstErrorSinceTheLastJoin) {
   AsyncGroup group;
   group.spawn(fail_after(2s, Code::aborted));
   group.spawn(fail_after(1s, Code::not_found));
-  EXPECT_THAT(group.join(), fails_with(Code::not_found));
-  EXPECT_TRUE(group.join());
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::not_found));
+  EXPECT_TRUE(group.join(Deadline::never()));
   group.spawn(careless());
-  const auto joined = group.join();
+  const auto joined = group.join(Deadline::never());
   EXPECT_THAT(joined, fails_with(Code::internal));
   EXPECT_THAT(joined.error().message(), HasSubstr("index 9 of 8"));
 }
@@ -163,7 +163,7 @@ TEST(AsyncGroupTest, ChildrenMaySpawnSiblingsMeanwhile) {
   AsyncGroup group;
   int count = 0;
   group.spawn(spawn_next(group, 9, count));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(count, 10);
 }
 
@@ -175,10 +175,10 @@ TEST(AsyncGroupTest, CancelEndsEveryChildAndTheGroupCanBeUsedAgain) {
   group.spawn(sleep(24h));  // Cancelled before it begins.
   group.cancel();
   EXPECT_EQ(group.size(), 11u);
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), start);
   group.spawn(sleep(1s));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 Async<void> resist(int& wait_count) {
@@ -196,7 +196,7 @@ TEST(AsyncGroupTest, EveryWaitOfACancelledChildFailsAtOnce) {
   group.spawn(resist(wait_count));
   EXPECT_TRUE(yield());
   group.cancel();
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(wait_count, 5);
   EXPECT_EQ(now(), start);
 }
@@ -225,12 +225,12 @@ TEST(AsyncGroupTest, AJoinThatFailsLeavesTheChildrenOwned) {
   AsyncGroup group;
   group.spawn(sleep(5s));
   EXPECT_THAT(group.join(Deadline::after(2s)), fails_with(Code::deadline_exceeded));
-  auto joiner = spawn("joiner", [&] { return group.join(); });
+  auto joiner = spawn("joiner", [&] { return group.join(Deadline::never()); });
   EXPECT_TRUE(yield());
   joiner.cancel();
-  EXPECT_THAT(joiner.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(joiner.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(group.size(), 1u);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(now(), start + 5s);
 }
 
@@ -242,7 +242,7 @@ TEST(AsyncGroupTest, TheLoopMaySpawn) {
     spawned.set();
   });
   EXPECT_TRUE(spawned.wait(Deadline::never()));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 struct Witness {
@@ -261,7 +261,7 @@ Async<void> hold(Witness) { co_return co_await let_others_run(); }
 TEST(AsyncGroupTest, TheContentsOfAChildEndBeforeTheChildDoes) {
   AsyncGroup group;
   group.spawn(hold(Witness(group)));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(AsyncGroupTest, RunsInASchedulerOfItsOwnOnAnotherThread) {
@@ -271,7 +271,7 @@ TEST(AsyncGroupTest, RunsInASchedulerOfItsOwnOnAnotherThread) {
     EXPECT_TRUE(scheduler.run("main", [] {
       AsyncGroup group;
       for (int number = 0; number < 1000; ++number) group.spawn(sleep(number * 1s));
-      EXPECT_TRUE(group.join());
+      EXPECT_TRUE(group.join(Deadline::never()));
     }));
   };
   std::thread(run).join();
@@ -285,7 +285,7 @@ Async<void> live(test::Random& random, Mutex& mutex, Event& pulse, int& holder_c
     static_cast<void>(co_await until(Deadline::after(random.up_to(20ms))));
     if (random.one_in(3)) static_cast<void>(co_await let_others_run());
     const Deadline deadline = Deadline::after(random.up_to(20ms));
-    auto first = co_await until(deadline, pulse.waiting(), mutex.locking());
+    auto first = co_await until(pulse.waiting(), mutex.locking(), deadline);
     if (!first || first->index() == 0) {
       pulse.pulse();
       continue;
@@ -309,7 +309,7 @@ TEST(AsyncGroupPropertyTest, AMutexHasOneHolderAtATime) {
   EXPECT_TRUE(sleep_for(random.up_to(300ms)));
   for (int number = 0; number < 50; ++number) pulse.pulse();
   if (random.one_in(2)) group.cancel();
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 std::int64_t resident_bytes() {
@@ -321,7 +321,7 @@ std::int64_t resident_bytes() {
 }
 
 Async<void> wait_quietly(Event& event) {
-  static_cast<void>(co_await until(Deadline::never(), event.waiting()));
+  static_cast<void>(co_await until(event.waiting(), Deadline::never()));
   co_return {};
 }
 
@@ -342,7 +342,7 @@ TEST(AsyncGroupMemoryTest, AMillionWaitingChildrenTakeATenthOf2GiB) {
     EXPECT_LT(resident_bytes() - before, size_bytes_max);
     EXPECT_GT(resident_bytes() - before, size_bytes_max / 2);  // Guards against measuring nothing.
     event.set();
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   };
   std::thread([&] {
     VirtualTime time;
@@ -371,7 +371,7 @@ TEST(AsyncGroupMemoryTest, FramesGoBackToTheSystemAfterABurst) {
       event->set();
       EXPECT_TRUE(yield());
     }
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   };
   const auto measure = [&] {
     AsyncGroup survivors;
@@ -390,7 +390,7 @@ TEST(AsyncGroupMemoryTest, FramesGoBackToTheSystemAfterABurst) {
     EXPECT_TRUE(sleep_for(1min));
     EXPECT_LT(resident_bytes() - before, left_bytes_max);
     last.set();
-    EXPECT_TRUE(survivors.join());
+    EXPECT_TRUE(survivors.join(Deadline::never()));
   };
   std::thread([&] {
     VirtualTime time;
@@ -405,7 +405,7 @@ Async<void> work(Event& event) {
   for (int round = 0; round < 100; ++round) {
     EXPECT_TRUE(co_await child(round));
     EXPECT_TRUE(co_await until(Deadline::after(1ms)));
-    static_cast<void>(co_await until(Deadline::after(1ms), event.waiting()));
+    static_cast<void>(co_await until(event.waiting(), Deadline::after(1ms)));
     EXPECT_TRUE(co_await let_others_run());
   }
   co_return {};
@@ -423,7 +423,7 @@ TEST(AsyncGroupMemoryTest, AWarmPoolAllocatesNothing) {
     }
     EXPECT_TRUE(yield());
     event.set();
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
     EXPECT_EQ(await(child(7)), 7);
   };
   run_all();
@@ -440,7 +440,7 @@ TEST(AsyncGroupDeathTest, ADeadlockOfStacklessCoroutinesIsFound) {
       Event holiday("a holiday");
       AsyncGroup group;
       for (int number = 0; number < 3; ++number) group.spawn(wait_for(holiday));
-      static_cast<void>(group.join());
+      static_cast<void>(group.join(Deadline::never()));
     }));
   };
   EXPECT_DEATH(deadlock(), AllOf(HasSubstr("deadlock: every task waits"),

@@ -139,7 +139,7 @@ Async<int> generations(int count) {
 TEST(AsyncTest, AChainOfAMillionNeedsNoStack) {
   auto task = spawn("patriarch", [] { return await(generations(1'000'000)); },
                     {.stack_size_bytes = StackPool::stack_size_bytes_min});
-  EXPECT_EQ(task.join(), 1'000'000);
+  EXPECT_EQ(task.join(Deadline::never()), 1'000'000);
 }
 
 Async<int> count_up(int count) {
@@ -151,7 +151,7 @@ Async<int> count_up(int count) {
 TEST(AsyncTest, AMillionChildrenOneAfterTheOtherNeedNoStack) {
   auto task = spawn("parent", [] { return await(count_up(1'000'000)); },
                     {.stack_size_bytes = StackPool::stack_size_bytes_min});
-  EXPECT_EQ(task.join(), 1'000'000);
+  EXPECT_EQ(task.join(Deadline::never()), 1'000'000);
 }
 
 TEST(AsyncTest, StatisticsCountLiveCoroutines) {
@@ -163,7 +163,7 @@ TEST(AsyncTest, StatisticsCountLiveCoroutines) {
     auto task = spawn("task", [] { return await(generations(3)); });
     EXPECT_TRUE(yield());
     EXPECT_EQ(count(), before + 1 + 4);
-    EXPECT_TRUE(task.join());
+    EXPECT_TRUE(task.join(Deadline::never()));
   }
   EXPECT_EQ(count(), before);
 }
@@ -205,15 +205,15 @@ TEST(AsyncDeathTest, ACallThatNeedsAStackAborts) {
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(sleep_for(1s)); }))), claim);
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(yield()); }))), claim);
   EXPECT_DEATH(static_cast<void>(await(call([] { Mutex().lock(); }))), claim);
-  EXPECT_DEATH(
-      static_cast<void>(await(call([] { static_cast<void>(spawn("task", [] {}).join()); }))),
-      claim);
+  EXPECT_DEATH(static_cast<void>(await(
+                   call([] { static_cast<void>(spawn("task", [] {}).join(Deadline::never())); }))),
+               claim);
   EXPECT_DEATH(static_cast<void>(await(call([] { static_cast<void>(await(same(1))); }))), claim);
 }
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ == 12
 Async<void> await_in_condition(Event& event) {
-  if (co_await until(Deadline::never(), event.waiting())) co_return {};
+  if (co_await until(event.waiting(), Deadline::never())) co_return {};
   co_return Error(Code::aborted, "on purpose");
 }
 
@@ -238,7 +238,7 @@ TEST(AsyncDeathTest, EndsByCoReturn) {
   const auto in_a_group = [] {
     AsyncGroup group;
     group.spawn(falls_off_too());
-    static_cast<void>(group.join());
+    static_cast<void>(group.join(Deadline::never()));
   };
   EXPECT_DEATH(in_a_group(), "a stackless coroutine ends by co_return");
 }

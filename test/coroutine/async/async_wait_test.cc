@@ -27,7 +27,7 @@ using test::fails_with;
 Async<void> sleep(Duration duration) { co_return co_await until(Deadline::after(duration)); }
 
 Async<void> wait_for(Event& event, Deadline deadline) {
-  co_return co_await until(deadline, event.waiting());
+  co_return co_await until(event.waiting(), deadline);
 }
 
 TEST(AsyncWaitTest, SleepsUntilTheDeadline) {
@@ -59,13 +59,13 @@ TEST(AsyncWaitTest, AWaitEndsWhenItIsNotifiedOrAtItsDeadline) {
 
 Async<int> sum_all(Channel<int>& numbers) {
   int sum = 0;
-  while (auto number = co_await until(Deadline::never(), numbers.receiving())) sum += *number;
+  while (auto number = co_await until(numbers.receiving(), Deadline::never())) sum += *number;
   co_return sum;
 }
 
 Async<void> send_all(Channel<int>& numbers, int count) {
   for (int number = 1; number <= count; ++number) {
-    auto sent = co_await until(Deadline::never(), numbers.sending(int{number}));
+    auto sent = co_await until(numbers.sending(int{number}), Deadline::never());
     if (!sent) co_return sent.error();
   }
   numbers.close();
@@ -77,12 +77,12 @@ TEST(AsyncWaitTest, ChannelsConnectCoroutinesAndTasks) {
     Channel<int> numbers(capacity);
     auto sender = spawn("sender", [&] { return await(send_all(numbers, 100)); });
     EXPECT_EQ(await(sum_all(numbers)), 5050);
-    EXPECT_TRUE(sender.join());
+    EXPECT_TRUE(sender.join(Deadline::never()));
   }
 }
 
 Async<int> join_task(Task<int>& task) {
-  co_return co_await until(Deadline::never(), task.joining());
+  co_return co_await until(task.joining(), Deadline::never());
 }
 
 TEST(AsyncWaitTest, MayJoinATask) {
@@ -96,7 +96,7 @@ TEST(AsyncWaitTest, MayJoinATask) {
 using Selected = std::variant<Result<int>, Result<void>>;
 
 Async<Selected> select_either(Channel<int>& numbers, Event& event, Deadline deadline) {
-  co_return co_await until(deadline, numbers.receiving(), event.waiting());
+  co_return co_await until(numbers.receiving(), event.waiting(), deadline);
 }
 
 TEST(AsyncWaitTest, SelectCompletesTheFirstReadyOneInOrderOfArguments) {
@@ -148,21 +148,21 @@ TEST(AsyncWaitTest, SelectFailsAtItsDeadlineOrWhenCancelled) {
       spawn("task", [&] { return await(select_either(numbers, event, Deadline::never())); });
   EXPECT_TRUE(yield());
   task.cancel();
-  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 Async<void> collect_codes(Channel<int>& numbers, Event& event, std::vector<Code>& codes) {
   const auto code = [](const auto& result) {
     return result ? Code::unknown : result.error().code();
   };
-  codes.push_back(code(co_await until(Deadline::never(), numbers.receiving())));
-  codes.push_back(code(co_await until(Deadline::never(), event.waiting())));
-  codes.push_back(code(co_await until(Deadline::never(), numbers.receiving(), event.waiting())));
+  codes.push_back(code(co_await until(numbers.receiving(), Deadline::never())));
+  codes.push_back(code(co_await until(event.waiting(), Deadline::never())));
+  codes.push_back(code(co_await until(numbers.receiving(), event.waiting(), Deadline::never())));
   codes.push_back(code(co_await until(Deadline::after(1s))));
   codes.push_back(code(co_await let_others_run()));
   codes.push_back(code(co_await wait_for(event, Deadline::never())));
   EXPECT_TRUE(numbers.try_send(1));
-  codes.push_back(code(co_await until(Deadline::never(), numbers.receiving())));
+  codes.push_back(code(co_await until(numbers.receiving(), Deadline::never())));
   co_return {};
 }
 
@@ -175,7 +175,7 @@ TEST(AsyncWaitTest, EveryWaitInACancelledTaskFailsAtOnceButAvailableValuesAreHan
   EXPECT_TRUE(yield());
   task.cancel();
   EXPECT_TRUE(codes.empty());  // Its turn has not come yet.
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   std::vector<Code> expected(6, Code::cancelled);
   expected.push_back(Code::unknown);
   EXPECT_EQ(codes, expected);
@@ -201,7 +201,7 @@ TEST(AsyncWaitTest, AwaitReturnsOnlyWhenTheChildHasEnded) {
   EXPECT_TRUE(yield());
   task.cancel();
   EXPECT_TRUE(cancelled.wait(Deadline::never()));
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(AsyncWaitTest, ACancellationBetweenTheWakeUpAndItsTurnEndsTheNextWait) {
@@ -214,7 +214,7 @@ TEST(AsyncWaitTest, ACancellationBetweenTheWakeUpAndItsTurnEndsTheNextWait) {
   event.set();
   task.cancel();
   const TimePoint start = now();
-  EXPECT_THAT(task.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(task.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), start);
 }
 
@@ -239,12 +239,12 @@ TEST(AsyncWaitTest, TakesItsTurnAmongTasks) {
       return Result<void>();
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
 Async<void> note_wake_up(Event& event, std::vector<int>& order, int number) {
-  EXPECT_TRUE(co_await until(Deadline::never(), event.waiting()));
+  EXPECT_TRUE(co_await until(event.waiting(), Deadline::never()));
   order.push_back(number);
   co_return {};
 }
@@ -263,13 +263,13 @@ TEST(AsyncWaitTest, WakeUpIsInOrderOfArrivalMixedWithTasks) {
   }
   EXPECT_TRUE(yield());
   event.set();
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   // Tasks continue where they were; an awaited child also first ends in its turn.
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4, 5}));
 }
 
 Async<void> hold(Mutex& mutex, int& holder_count) {
-  if (auto locked = co_await until(Deadline::never(), mutex.locking()); !locked) {
+  if (auto locked = co_await until(mutex.locking(), Deadline::never()); !locked) {
     co_return locked.error();
   }
   EXPECT_EQ(++holder_count, 1);
@@ -293,13 +293,13 @@ TEST(AsyncWaitTest, HoldsAMutexOverItsWaits) {
       --holder_count;
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(now(), start + 10s);
 }
 
 Async<void> wait_twice(Event& first, Event& second) {
-  EXPECT_TRUE(co_await until(Deadline::never(), first.waiting()));
-  EXPECT_TRUE(co_await until(Deadline::never(), second.waiting()));
+  EXPECT_TRUE(co_await until(first.waiting(), Deadline::never()));
+  EXPECT_TRUE(co_await until(second.waiting(), Deadline::never()));
   co_return {};
 }
 
@@ -315,7 +315,7 @@ TEST(AsyncWaitTest, TheAwaitingTaskShowsWhatItsChildWaitsFor) {
   EXPECT_TRUE(yield());
   EXPECT_EQ(waiting_for(), "sun");
   sun.set();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 Async<void> yield_forever(const bool& ended) {
@@ -332,8 +332,8 @@ TEST(AsyncWaitTest, ACoroutineThatAlwaysYieldsDoesNotStarveTimersOrPosts) {
     EXPECT_TRUE(posted.wait(Deadline::never()));
     ended = true;
   });
-  EXPECT_TRUE(sleeper.join());
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(sleeper.join(Deadline::never()));
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(InTaskTest, OnlyCoroutinesInsideACallHaveATask) {
   const std::size_t before = Scheduler::current().statistics().task_count;
   EXPECT_TRUE(sleep_for(49500ms));
   EXPECT_EQ(Scheduler::current().statistics().task_count, before + 50);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(Scheduler::current().statistics().task_count, before);
   EXPECT_EQ(sum, 600u);
 }
@@ -65,11 +65,11 @@ TEST(InTaskTest, CancellingTheCoroutineCancelsTheCall) {
   group.spawn(add_length(1h, sum));
   EXPECT_TRUE(sleep_for(1s));
   group.cancel();
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(group.join(Deadline::never()), fails_with(Code::cancelled));
   auto asking = spawn("asking", [] { return await(ask(1h)); });
   EXPECT_TRUE(yield());
   asking.cancel();
-  EXPECT_THAT(asking.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(asking.join(Deadline::never()), fails_with(Code::cancelled));
   EXPECT_EQ(now(), start + 1s);
 }
 
@@ -99,7 +99,7 @@ TEST(InTaskTest, ACancelledCoroutineWaitsForTheEndOfItsCall) {
     EXPECT_FALSE(has_ended);
   }
   EXPECT_TRUE(release.notify_one());
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_TRUE(has_ended);
 
   has_ended = false;
@@ -110,7 +110,7 @@ TEST(InTaskTest, ACancelledCoroutineWaitsForTheEndOfItsCall) {
     EXPECT_FALSE(has_ended);
   }
   EXPECT_TRUE(release.notify_one());
-  EXPECT_TRUE(holding.join());
+  EXPECT_TRUE(holding.join(Deadline::never()));
   EXPECT_TRUE(has_ended);
 }
 
@@ -119,7 +119,8 @@ TEST(InTaskTest, ACoroutineThatIsCancelledBeforehandStillGetsTheResult) {
   std::size_t sum = 0;
   group.spawn(add_length(-1s, sum));
   group.cancel();
-  EXPECT_THAT(group.join(), fails_with(Code::cancelled));  // sleep_for() of a cancelled task.
+  EXPECT_THAT(group.join(Deadline::never()),
+              fails_with(Code::cancelled));  // sleep_for() of a cancelled task.
   EXPECT_EQ(sum, 0u);
 }
 

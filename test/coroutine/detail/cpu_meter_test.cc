@@ -97,7 +97,7 @@ TEST_F(CpuMeterTest, AComputingTaskIsChargedAndAWaitingTaskIsNot) {
     while (!busy.is_done()) EXPECT_TRUE(sleep_for(1ms));
     EXPECT_LT(cpu_of(scheduler, "idle"), cpu_of(scheduler, "busy"));
     EXPECT_EQ(cpu_of_site(scheduler, "busy"), cpu_of(scheduler, "busy"));
-    EXPECT_TRUE(busy.join());
+    EXPECT_TRUE(busy.join(Deadline::never()));
   });
 }
 
@@ -119,7 +119,7 @@ TEST_F(CpuMeterTest, ASpawnSiteIsChargedForAllOfItsTasks) {
       auto task = spawn("one of many", [] { compute(5ms); });
       while (!task.is_done()) EXPECT_TRUE(sleep_for(1ms));
       cpu += cpu_of(scheduler, "one of many");
-      EXPECT_TRUE(task.join());
+      EXPECT_TRUE(task.join(Deadline::never()));
     }
     EXPECT_EQ(cpu_of_site(scheduler, "one of many"), cpu);
   });
@@ -262,7 +262,7 @@ TEST_F(CpuMeterTest, TheHandlerDoesNotUseTheStackOfTheChargedTask) {
           return scheduler.statistics().loop_cpu + cpu_of(scheduler, "computes") >= charged;
         });
       });
-      EXPECT_TRUE(task.join());
+      EXPECT_TRUE(task.join(Deadline::never()));
       for (const SpawnSite& site : scheduler.sites()) {
         if (site.task_name == "computes") used = site.stack_used_bytes_max;
       }

@@ -44,7 +44,7 @@ void hold_and_yield() {
     const Lock lock(mutex);
     static_cast<void>(yield());
   });
-  static_cast<void>(holder.join());
+  static_cast<void>(holder.join(Deadline::never()));
 }
 
 TEST_F(LockWatchDeathTest, ATaskThatYieldsWithAStdMutexIsNamed) {
@@ -70,7 +70,7 @@ int loaded_slowly() {
 TEST_F(LockWatchDeathTest, ATaskThatSuspendsInTheInitialiserOfAStaticLocalIsNamed) {
   const auto load = [] {
     auto loader = spawn("loader", [] { return loaded_slowly(); });
-    static_cast<void>(loader.join());
+    static_cast<void>(loader.join(Deadline::never()));
   };
   EXPECT_DEATH(load(),
                "no task suspends in the initialiser of a static local(.|\n)*in task loader");
@@ -91,7 +91,7 @@ TEST_F(LockWatchDeathTest, ATriedOrTimedLockCountsWhenItIsAcquired) {
     std::timed_mutex mutex;
     if (mutex.try_lock_for(1ms)) static_cast<void>(sleep_for(1s));
   };
-  EXPECT_DEATH(static_cast<void>(spawn("holder", try_and_sleep).join()), report);
+  EXPECT_DEATH(static_cast<void>(spawn("holder", try_and_sleep).join(Deadline::never())), report);
 }
 
 TEST_F(LockWatchDeathTest, ATaskThatWaitsWithAStdMutexIsNamed) {
@@ -101,12 +101,14 @@ TEST_F(LockWatchDeathTest, ATaskThatWaitsWithAStdMutexIsNamed) {
     const std::scoped_lock lock(mutex);
     static_cast<void>(event.wait(Deadline::never()));
   };
-  EXPECT_DEATH(static_cast<void>(spawn("holder", wait_for_nothing).join()), report);
+  EXPECT_DEATH(static_cast<void>(spawn("holder", wait_for_nothing).join(Deadline::never())),
+               report);
 }
 
 TEST_F(LockWatchDeathTest, ATaskThatEndsWithAStdMutexIsNamed) {
   static std::mutex mutex;
-  EXPECT_DEATH(static_cast<void>(spawn("holder", [] { mutex.lock(); }).join()), report);
+  EXPECT_DEATH(static_cast<void>(spawn("holder", [] { mutex.lock(); }).join(Deadline::never())),
+               report);
 }
 
 TEST_F(LockWatchTest, AReleasedOrFailedLockDoesNotCount) {

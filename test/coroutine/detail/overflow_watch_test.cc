@@ -158,7 +158,7 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
       std::min(stack_size_bytes * stack_size_factor, StackPool::stack_size_bytes_max));
   const auto spawn_and_overflow = [&] {
     auto task = spawn("bottomless", way.overflow, {.stack_size_bytes = stack_size_bytes});
-    static_cast<void>(task.join());
+    static_cast<void>(task.join(Deadline::never()));
   };
   const std::string line = std::to_string(__LINE__ - 3);
   EXPECT_EXIT(spawn_and_overflow(), dies_of_its_fault,
@@ -168,7 +168,8 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
 
 TEST(OverflowAdviceDeathTest, NamesTheNextLargerStackUnlessThereIsNone) {
   const auto overflow = [](std::size_t stack_size_bytes) {
-    static_cast<void>(spawn("bottomless", &recurse, {.stack_size_bytes = stack_size_bytes}).join());
+    static_cast<void>(spawn("bottomless", &recurse, {.stack_size_bytes = stack_size_bytes})
+                          .join(Deadline::never()));
   };
   EXPECT_EXIT(overflow(64 * kibibyte), dies_of_its_fault,
               AllOf(HasSubstr("the next larger one, 128 KiB"),
@@ -187,7 +188,7 @@ Async<void> recurse_stackless() {
 TEST(OverflowAsyncDeathTest, ACoroutineThatOverflowsTheAwaitingTasksStackNamesTheTask) {
   const auto overflow = [] {
     auto task = spawn("awaits", [] { return await(recurse_stackless()); });
-    static_cast<void>(task.join());
+    static_cast<void>(task.join(Deadline::never()));
   };
   EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("\"awaits\" needs more than its "));
 }
@@ -217,7 +218,7 @@ TEST(OverflowWatchDeathTest, ThePreviousHandlerIsCalled) {
   ASSERT_TRUE(first_handler_installed);
   const auto overflow = [] {
     exits_on_fault = true;
-    static_cast<void>(spawn("bottomless", &recurse).join());
+    static_cast<void>(spawn("bottomless", &recurse).join(Deadline::never()));
   };
   EXPECT_EXIT(overflow(), testing::ExitedWithCode(42), HasSubstr("task 2 \"bottomless\""));
 }
@@ -253,7 +254,9 @@ TEST(OverflowWatchDeathTest, ALoopInsideATaskIsOnTheStackOfThatTask) {
 }
 
 TEST(OverflowWatchDeathTest, ANameWithControlCharactersIsPrintedOnOneLine) {
-  const auto overflow = [] { static_cast<void>(spawn("a\nb\x1b[2J\xc3", &recurse).join()); };
+  const auto overflow = [] {
+    static_cast<void>(spawn("a\nb\x1b[2J\xc3", &recurse).join(Deadline::never()));
+  };
   EXPECT_EXIT(overflow(), dies_of_its_fault, HasSubstr("\"a?b?[2J?\" needs"));
 }
 
@@ -263,7 +266,7 @@ TEST(OverflowWatchTest, KnowsOnlyTheGuardOfTheRunningTask) {
     EXPECT_EQ(OverflowWatch::overflowed(here), nullptr);
     EXPECT_EQ(OverflowWatch::overflowed(nullptr), nullptr);
   });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(OverflowWatchTest, AThreadThatRunsTasksHasASignalStack) {

@@ -57,7 +57,7 @@ TEST(SpawnSitesTest, TasksCountAsAliveUntilTheyEnd) {
     EXPECT_TRUE(sleep_for(1500ms));
     EXPECT_EQ(site_of(scheduler, "alive").spawned_count, 3u);
     EXPECT_EQ(site_of(scheduler, "alive").alive_count, 2u);
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
     EXPECT_EQ(site_of(scheduler, "alive").alive_count, 0u);
   });
 }
@@ -65,8 +65,8 @@ TEST(SpawnSitesTest, TasksCountAsAliveUntilTheyEnd) {
 TEST(SpawnSitesTest, AlternatingPlacesHaveSeparateRows) {
   run([](Scheduler& scheduler) {
     for (int i = 0; i < 10; ++i) {
-      EXPECT_TRUE(spawn("one", [] {}).join());
-      EXPECT_TRUE(spawn("other", [] {}).join());
+      EXPECT_TRUE(spawn("one", [] {}).join(Deadline::never()));
+      EXPECT_TRUE(spawn("other", [] {}).join(Deadline::never()));
     }
     EXPECT_EQ(site_of(scheduler, "one").spawned_count, 10u);
     EXPECT_EQ(site_of(scheduler, "other").spawned_count, 10u);
@@ -93,8 +93,9 @@ std::vector<std::source_location> places(std::integer_sequence<int, which...>) {
 std::size_t measured_use(std::size_t size_bytes) {
   VirtualTime time;
   Scheduler scheduler(time);
-  EXPECT_TRUE(scheduler.run(
-      "main", [&] { EXPECT_TRUE(spawn("deep", [=] { use_stack(size_bytes); }).join()); }));
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    EXPECT_TRUE(spawn("deep", [=] { use_stack(size_bytes); }).join(Deadline::never()));
+  }));
   const SpawnSite site = site_of(scheduler, "deep");
   EXPECT_EQ(site.measured_count, 1u);
   EXPECT_LE(site.stack_used_bytes_max, site.stack_size_bytes);
@@ -116,7 +117,7 @@ TEST(SpawnSitesTest, TheDeepestUseIsMeasured) {
 
 TEST(SpawnSitesTest, TheReportedStackSizeIsThatOfItsClass) {
   run([](Scheduler& scheduler) {
-    EXPECT_TRUE(spawn("large", [] {}, {.stack_size_bytes = 200'000}).join());
+    EXPECT_TRUE(spawn("large", [] {}, {.stack_size_bytes = 200'000}).join(Deadline::never()));
     EXPECT_GE(site_of(scheduler, "large").stack_size_bytes, 256u * 1024);
     EXPECT_EQ(site_of(scheduler, "large").stack_size_bytes % (256 * 1024), 0u);
   });
@@ -128,7 +129,7 @@ TEST(SpawnSitesTest, TheFirstTaskAndThenOnePerIntervalIsMeasured) {
   std::vector<std::uint64_t> measured;
   EXPECT_TRUE(scheduler.run("main", [&] {
     for (int i = 0; i < 21; ++i) {
-      EXPECT_TRUE(spawn("sampled", [] {}).join());
+      EXPECT_TRUE(spawn("sampled", [] {}).join(Deadline::never()));
       measured.push_back(site_of(scheduler, "sampled").measured_count);
     }
   }));
@@ -142,7 +143,7 @@ TEST(SpawnSitesTest, OnlyCountsAreKeptWhenMeasuringIsSwitchedOff) {
   VirtualTime time;
   Scheduler scheduler(time, {.stack_sample_interval = 0});
   EXPECT_TRUE(scheduler.run("main", [&] {
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(spawn("counted", [] {}).join());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(spawn("counted", [] {}).join(Deadline::never()));
   }));
   EXPECT_EQ(site_of(scheduler, "counted").spawned_count, 3u);
   EXPECT_EQ(site_of(scheduler, "counted").measured_count, 0u);
@@ -162,7 +163,7 @@ TEST(SpawnSitesTest, AMeasuredTaskIsATaskLikeOthers) {
         EXPECT_EQ(text, std::to_string(i));
       }));
     }
-    EXPECT_TRUE(group.join());
+    EXPECT_TRUE(group.join(Deadline::never()));
   }));
   EXPECT_EQ(site_of(scheduler, "one of many").measured_count, 100u);
 }
@@ -172,7 +173,7 @@ TEST(SpawnSitesTest, PlacesBeyondTheLimitShareTheLastRow) {
   Scheduler scheduler(time);
   EXPECT_TRUE(scheduler.run("main", [] {
     for (const auto& site : places(std::make_integer_sequence<int, 1'200>())) {
-      EXPECT_TRUE(spawn("many", [] {}, {}, site).join());
+      EXPECT_TRUE(spawn("many", [] {}, {}, site).join(Deadline::never()));
     }
   }));
   const auto sites = scheduler.sites();

@@ -8,9 +8,9 @@ using namespace corolane::coroutine;
 
 Async<void> wait(Event& event) {
 #if defined(NAMED)
-  auto wait = until(Deadline::never(), event.waiting());
+  auto wait = until(event.waiting(), Deadline::never());
   co_return co_await wait;
 #else
-  co_return co_await until(Deadline::never(), event.waiting());
+  co_return co_await until(event.waiting(), Deadline::never());
 #endif
 }

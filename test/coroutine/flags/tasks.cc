@@ -36,7 +36,7 @@ Async<int> count(int number) {
 
 void run() {
   auto task = spawn("task", [] { return yield() ? 1 : 0; });
-  std::printf("task %d\n", task.join().value_or(-1));
+  std::printf("task %d\n", task.join(Deadline::never()).value_or(-1));
 
   int sum = 0;
   AsyncGroup group;

@@ -44,7 +44,7 @@ TEST(StackGroupTest, TasksWithTheSameWaitAndPlaceAreOneGroup) {
   EXPECT_FALSE(groups[0].has_more_names);
   EXPECT_FALSE(groups[0].frames.empty());
   door.set();
-  EXPECT_TRUE(crowd.join());
+  EXPECT_TRUE(crowd.join(Deadline::never()));
 }
 
 TEST(StackGroupTest, DifferentPlacesAreDifferentGroupsTheLargestFirst) {
@@ -64,7 +64,7 @@ TEST(StackGroupTest, DifferentPlacesAreDifferentGroupsTheLargestFirst) {
   EXPECT_THAT(groups[1].names, ElementsAre("back"));
   EXPECT_NE(groups[0].frames, groups[1].frames);
   door.set();
-  EXPECT_TRUE(crowd.join());
+  EXPECT_TRUE(crowd.join(Deadline::never()));
 }
 
 TaskInfo task(TaskId id, std::string name, Duration in_state) {

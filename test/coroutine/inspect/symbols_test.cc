@@ -55,7 +55,7 @@ std::vector<SourceFrame> frames_of_task(F body) {
   auto task = spawn("task", body);
   EXPECT_TRUE(yield());
   const auto trace = Scheduler::current().tasks({.traces = true}).back().trace;
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   Symbols symbols;
   return symbols.frames(trace);
 }

@@ -265,7 +265,7 @@ TEST(StackPoolUpkeepTest, TheLoopGivesMemoryBackWhileItIsIdleAndThenSleeps) {
     {
       TaskGroup burst;
       for (int number = 0; number < 1000; ++number) ASSERT_TRUE(burst.spawn("burst", [] {}));
-      ASSERT_TRUE(burst.join());
+      ASSERT_TRUE(burst.join(Deadline::never()));
     }
     const TimePoint start = now();
     EXPECT_GE(scheduler.stacks().statistics().idle_count, 1000u);
@@ -286,7 +286,7 @@ TEST(StackPoolUpkeepTest, TheLoopGivesNothingBackWhileThereIsWork) {
     {
       TaskGroup burst;
       for (int number = 0; number < 100; ++number) ASSERT_TRUE(burst.spawn("burst", [] {}));
-      ASSERT_TRUE(burst.join());
+      ASSERT_TRUE(burst.join(Deadline::never()));
     }
     for (int turn = 0; turn < 10'000; ++turn) EXPECT_TRUE(yield());
     EXPECT_EQ(scheduler.stacks().statistics().trimmed_count, 0u);
@@ -306,7 +306,7 @@ TEST(StackPoolUpkeepDeathTest, ADeadlockIsFoundOnceThePoolIsAtRest) {
         for (int number = 0; number < 1000; ++number) {
           static_cast<void>(burst.spawn("burst", [] {}));
         }
-        static_cast<void>(burst.join());
+        static_cast<void>(burst.join(Deadline::never()));
       }
       Event holiday("a holiday");
       static_cast<void>(holiday.wait(Deadline::never()));

@@ -37,7 +37,7 @@ TEST(ChannelTest, ASenderWaitsWhileTheChannelIsFull) {
   EXPECT_EQ(channel.size(), 1u);
   EXPECT_FALSE(sender.is_done());
   for (int value : {1, 2, 3}) EXPECT_EQ(channel.receive(Deadline::never()), value);
-  EXPECT_TRUE(sender.join());
+  EXPECT_TRUE(sender.join(Deadline::never()));
 }
 
 TEST(ChannelTest, AReceiverWaitsWhileTheChannelIsEmpty) {
@@ -47,7 +47,7 @@ TEST(ChannelTest, AReceiverWaitsWhileTheChannelIsEmpty) {
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_TRUE(channel.send(7, Deadline::never()));
   EXPECT_EQ(channel.size(), 0u);  // Handed straight to the receiver.
-  EXPECT_EQ(receiver.join(), 7);
+  EXPECT_EQ(receiver.join(Deadline::never()), 7);
   EXPECT_EQ(now(), start + 1s);
 }
 
@@ -102,8 +102,8 @@ TEST(ChannelTest, CloseWakesAllThatWait) {
   EXPECT_TRUE(yield());
   full.close();
   empty.close();
-  EXPECT_THAT(sender.join(), fails_with(Code::failed_precondition));
-  EXPECT_THAT(receiver.join(), fails_with(Code::out_of_range));
+  EXPECT_THAT(sender.join(Deadline::never()), fails_with(Code::failed_precondition));
+  EXPECT_THAT(receiver.join(Deadline::never()), fails_with(Code::out_of_range));
   EXPECT_EQ(full.try_receive(), 1);
   EXPECT_EQ(full.try_receive(), std::nullopt);
 }
@@ -122,7 +122,7 @@ TEST(ChannelTest, CarriesMoveOnlyValues) {
     ASSERT_TRUE(received);
     EXPECT_EQ(**received, value);
   }
-  EXPECT_TRUE(sender.join());
+  EXPECT_TRUE(sender.join(Deadline::never()));
 }
 
 TEST(ChannelDeathTest, HoldsAtLeastOneValue) {

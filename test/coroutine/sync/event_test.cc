@@ -30,7 +30,7 @@ TEST(EventTest, SetWakesAllInTheOrderOfTheirWaits) {
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_TRUE(woken.empty());
   event.set();
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(woken, std::vector({0, 1, 2}));
 }
 
@@ -56,7 +56,7 @@ TEST(EventTest, APulseWakesPresentWaitersAndIsNotRemembered) {
   auto waiter = spawn("waiter", [&] { return event.wait(Deadline::never()); });
   EXPECT_TRUE(yield());
   event.pulse();
-  EXPECT_TRUE(waiter.join());
+  EXPECT_TRUE(waiter.join(Deadline::never()));
   EXPECT_FALSE(event.is_set());
   EXPECT_THAT(event.wait(Deadline::after(1s)), fails_with(Code::deadline_exceeded));
 }

@@ -30,7 +30,7 @@ TEST(LatchTest, OpensWhenAllHaveArrived) {
   EXPECT_FALSE(latch.try_wait());
   EXPECT_TRUE(latch.wait(Deadline::never()));
   EXPECT_EQ(now() - start, 3s);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(LatchTest, AnOpenLatchIsNotWaitedFor) {
@@ -47,7 +47,7 @@ TEST(LatchTest, AWaitFailsOnItsDeadlineOrWhenCancelled) {
   auto waiter = spawn("waiter", [&] { return latch.wait(Deadline::never()); });
   EXPECT_TRUE(yield());
   waiter.cancel();
-  EXPECT_THAT(waiter.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(waiter.join(Deadline::never()), fails_with(Code::cancelled));
   latch.count_down();
   EXPECT_TRUE(latch.try_wait()) << "a task that gave up has arrived nevertheless";
 }

@@ -132,8 +132,8 @@ class SelectModel final : public Model {
       default:
         break;
     }
-    auto first = select(command.deadline, source_.receiving(), sink_.sending(int{command.argument}),
-                        event_.waiting());
+    auto first = select(source_.receiving(), sink_.sending(int{command.argument}), event_.waiting(),
+                        command.deadline);
     if (!first) return failed(first.error().code());
     if (first->index() == 0) return outcome_of(std::get<0>(*first));
     return first->index() == 1 ? sent : pulsed;
@@ -280,7 +280,7 @@ class EventsModel final : public Model {
         return outcome_of(event.wait(command.deadline));
       case wait_first: {
         const auto selected =
-            select(command.deadline, first.waiting(), second.waiting(), third.waiting());
+            select(first.waiting(), second.waiting(), third.waiting(), command.deadline);
         return selected ? static_cast<Outcome>(selected->index()) : failed(selected.error().code());
       }
       case set:

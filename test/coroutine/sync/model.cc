@@ -71,7 +71,7 @@ void Model::start(Worker worker) {
 void Model::stop(Worker worker) {
   members_[worker].command = {.kind = quit};
   members_[worker].idle.notify_one();
-  EXPECT_TRUE(members_[worker].task.join());
+  EXPECT_TRUE(members_[worker].task.join(Deadline::never()));
 }
 
 void Model::serve(Worker worker) {

@@ -18,7 +18,7 @@ TEST(MutexTest, TryLockFailsWhileAnotherTaskHoldsIt) {
   Mutex mutex;
   std::scoped_lock held(mutex);
   auto rival = spawn("rival", [&] { return mutex.try_lock(); });
-  EXPECT_EQ(rival.join(), false);
+  EXPECT_EQ(rival.join(Deadline::never()), false);
 }
 
 TEST(MutexTest, AFreeMutexIsLockedWithoutSuspending) {
@@ -39,7 +39,7 @@ TEST(MutexTest, TryLockForGivesUpOnTime) {
   std::scoped_lock held(mutex);
   const TimePoint start = now();
   auto rival = spawn("rival", [&] { return mutex.try_lock_for(50ms); });
-  EXPECT_EQ(rival.join(), false);
+  EXPECT_EQ(rival.join(Deadline::never()), false);
   EXPECT_EQ(now() - start, 50ms);
 }
 
@@ -53,7 +53,7 @@ TEST(MutexTest, TryLockForSucceedsWhenItIsUnlockedInTime) {
   });
   EXPECT_TRUE(sleep_for(49ms));
   mutex.unlock();
-  EXPECT_EQ(rival.join(), true);
+  EXPECT_EQ(rival.join(Deadline::never()), true);
   EXPECT_EQ(now() - start, 49ms);
 }
 
@@ -72,7 +72,7 @@ TEST(MutexTest, UnlockHandsTheLockToTheLongestWaiter) {
   EXPECT_TRUE(yield());
   mutex.unlock();
   EXPECT_FALSE(mutex.try_lock()) << "a latecomer may not snatch a lock that was handed over";
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
 }
 
@@ -90,7 +90,7 @@ TEST(MutexDeathTest, OnlyTheHolderUnlocks) {
     Mutex mutex;
     mutex.lock();
     auto rival = spawn("rival", [&] { mutex.unlock(); });
-    static_cast<void>(rival.join());
+    static_cast<void>(rival.join(Deadline::never()));
   };
   EXPECT_DEATH(unlock_anothers(), "a mutex is unlocked by the task that holds it");
 }

@@ -27,7 +27,7 @@ TEST(SelectTest, TakesTheFirstOfTheArgumentsThatNeedsNoWait) {
   EXPECT_TRUE(numbers.try_send(7));
   EXPECT_TRUE(more_numbers.try_send(8));
   auto first =
-      select(Deadline::passed(), empty.receiving(), numbers.receiving(), more_numbers.receiving());
+      select(empty.receiving(), numbers.receiving(), more_numbers.receiving(), Deadline::passed());
   ASSERT_TRUE(first);
   ASSERT_EQ(first->index(), 1u);
   EXPECT_EQ(std::get<1>(*first), 7);
@@ -39,14 +39,14 @@ TEST(SelectTest, CompletesTheFirstAndLeavesTheRest) {
   Channel<std::unique_ptr<int>> boxes(1);
   Event stop;
   auto selecting = spawn("selecting", [&] {
-    auto first = select(Deadline::never(), numbers.receiving(), stop.waiting(), boxes.receiving());
+    auto first = select(numbers.receiving(), stop.waiting(), boxes.receiving(), Deadline::never());
     return first ? **std::get<2>(*first) : -1;
   });
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_TRUE(boxes.try_send(std::make_unique<int>(3)));
   EXPECT_TRUE(numbers.try_send(4));  // Not received: the selection is over.
   stop.set();
-  EXPECT_EQ(selecting.join(), 3);
+  EXPECT_EQ(selecting.join(Deadline::never()), 3);
   EXPECT_EQ(boxes.size(), 0u);
   EXPECT_EQ(numbers.size(), 1u);
 }
@@ -56,12 +56,12 @@ TEST(SelectTest, SendsWhenThereIsRoom) {
   EXPECT_TRUE(full.try_send(1));
   Event stop;
   auto selecting = spawn("selecting", [&] {
-    auto first = select(Deadline::never(), stop.waiting(), full.sending(2));
+    auto first = select(stop.waiting(), full.sending(2), Deadline::never());
     return first && first->index() == 1 && std::get<1>(*first);
   });
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_EQ(full.try_receive(), 1);
-  EXPECT_EQ(selecting.join(), true);
+  EXPECT_EQ(selecting.join(Deadline::never()), true);
   EXPECT_EQ(full.try_receive(), 2);
 }
 
@@ -69,13 +69,13 @@ TEST(SelectTest, ReportsHowAnOperationFailed) {
   Channel<int> channel(1);
   Event stop;
   auto selecting = spawn("selecting", [&] {
-    auto first = select(Deadline::never(), stop.waiting(), channel.receiving());
+    auto first = select(stop.waiting(), channel.receiving(), Deadline::never());
     EXPECT_TRUE(first);
     EXPECT_THAT(std::get<1>(*first), fails_with(Code::out_of_range));
   });
   EXPECT_TRUE(sleep_for(1s));
   channel.close();
-  EXPECT_TRUE(selecting.join());
+  EXPECT_TRUE(selecting.join(Deadline::never()));
 }
 
 TEST(SelectTest, GivesUpOnItsDeadlineHavingDoneNothing) {
@@ -83,7 +83,7 @@ TEST(SelectTest, GivesUpOnItsDeadlineHavingDoneNothing) {
   EXPECT_TRUE(full.try_send(1));
   Semaphore none(0);
   const TimePoint start = now();
-  EXPECT_THAT(select(Deadline::after(3s), full.sending(2), none.acquiring()),
+  EXPECT_THAT(select(full.sending(2), none.acquiring(), Deadline::after(3s)),
               fails_with(Code::deadline_exceeded));
   EXPECT_EQ(now(), start + 3s);
   none.release();
@@ -96,16 +96,16 @@ TEST(SelectTest, CancellationEndsTheWaitAndNothingElse) {
   Channel<int> channel(1);
   Event stop;
   auto selecting = spawn("selecting", [&] {
-    EXPECT_THAT(select(Deadline::never(), channel.receiving(), stop.waiting()),
+    EXPECT_THAT(select(channel.receiving(), stop.waiting(), Deadline::never()),
                 fails_with(Code::cancelled));
-    EXPECT_THAT(select(Deadline::never(), channel.receiving(), stop.waiting()),
+    EXPECT_THAT(select(channel.receiving(), stop.waiting(), Deadline::never()),
                 fails_with(Code::cancelled));
     EXPECT_TRUE(channel.try_send(1));
-    EXPECT_TRUE(select(Deadline::never(), stop.waiting(), channel.receiving()));
+    EXPECT_TRUE(select(stop.waiting(), channel.receiving(), Deadline::never()));
   });
   EXPECT_TRUE(sleep_for(1s));
   selecting.cancel();
-  EXPECT_TRUE(selecting.join());
+  EXPECT_TRUE(selecting.join(Deadline::never()));
 }
 
 TEST(SelectTest, WaitsInOrderOfArrivalLikePlainReceivers) {
@@ -118,7 +118,7 @@ TEST(SelectTest, WaitsInOrderOfArrivalLikePlainReceivers) {
       if (number % 2 == 0) {
         EXPECT_EQ(channel.receive(Deadline::never()), number);
       } else {
-        auto first = select(Deadline::never(), never_set.waiting(), channel.receiving());
+        auto first = select(never_set.waiting(), channel.receiving(), Deadline::never());
         EXPECT_EQ(std::get<1>(*first), number);
       }
       order.push_back(number);
@@ -126,20 +126,20 @@ TEST(SelectTest, WaitsInOrderOfArrivalLikePlainReceivers) {
   }
   EXPECT_TRUE(yield());
   for (int number = 0; number < 6; ++number) EXPECT_TRUE(channel.try_send(number));
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4, 5}));
 }
 
 TEST(SelectTest, MayWaitInOneQueueTwice) {
   Channel<int> channel(1);
   auto selecting = spawn("selecting", [&] {
-    auto first = select(Deadline::never(), channel.receiving(), channel.receiving());
+    auto first = select(channel.receiving(), channel.receiving(), Deadline::never());
     EXPECT_EQ(std::get<0>(*first), 5);
   });
   EXPECT_TRUE(yield());
   EXPECT_TRUE(channel.try_send(5));
   EXPECT_TRUE(channel.try_send(6));
-  EXPECT_TRUE(selecting.join());
+  EXPECT_TRUE(selecting.join(Deadline::never()));
   EXPECT_EQ(channel.size(), 1u);
 }
 
@@ -149,7 +149,7 @@ TEST(SelectTest, JoinsATaskOrStops) {
     EXPECT_TRUE(sleep_for(2s));
     return 9;
   });
-  auto first = select(Deadline::after(1h), stop.waiting(), child.joining());
+  auto first = select(stop.waiting(), child.joining(), Deadline::after(1h));
   ASSERT_TRUE(first);
   EXPECT_EQ(std::get<1>(*first), 9);
 }

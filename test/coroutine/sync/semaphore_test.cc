@@ -42,7 +42,7 @@ TEST(SemaphoreTest, AReleaseGoesToTheLongestWaiter) {
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_EQ(order, std::vector({0, 1, 2}));
   semaphore.release(3);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, std::vector({0, 1, 2, 3, 4}));
   EXPECT_EQ(semaphore.count(), 1u);
 }

@@ -25,7 +25,7 @@ TEST(SharedMutexTest, ManyReadersOrOneWriterHoldIt) {
   }
   const std::scoped_lock writer(mutex);
   auto rival = spawn("rival", [&] { return mutex.try_lock_shared() || mutex.try_lock(); });
-  EXPECT_EQ(rival.join(), false);
+  EXPECT_EQ(rival.join(Deadline::never()), false);
 }
 
 TEST(SharedMutexTest, AWaitingWriterHoldsUpLaterReaders) {
@@ -53,7 +53,7 @@ TEST(SharedMutexTest, AWaitingWriterHoldsUpLaterReaders) {
   EXPECT_FALSE(mutex.try_lock_shared());
   mutex.unlock_shared();
   EXPECT_FALSE(mutex.try_lock_shared()) << "a latecomer may not snatch a lock that was handed over";
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
   EXPECT_EQ(order, "w.rr..w.r.");
 }
 
@@ -63,9 +63,9 @@ TEST(SharedMutexTest, ALockThatIsWaitedForGivesUpOnTime) {
   const TimePoint start = now();
   auto reader = spawn("reader", [&] { return mutex.try_lock_shared_for(50ms); });
   auto writer = spawn("writer", [&] { return mutex.try_lock_for(70ms); });
-  EXPECT_EQ(reader.join(), false);
+  EXPECT_EQ(reader.join(Deadline::never()), false);
   EXPECT_EQ(now() - start, 50ms);
-  EXPECT_EQ(writer.join(), false);
+  EXPECT_EQ(writer.join(Deadline::never()), false);
   EXPECT_EQ(now() - start, 70ms);
 }
 
@@ -78,15 +78,15 @@ TEST(SharedMutexTest, AWriterThatGivesUpLetsTheReadersBehindItPass) {
     const std::shared_lock lock(mutex);
     EXPECT_EQ(now() - start, 1s);
   });
-  EXPECT_TRUE(reader.join());
+  EXPECT_TRUE(reader.join(Deadline::never()));
 
   auto cancelled_writer = spawn("cancelled writer", [&] { return mutex.try_lock_for(1h); });
   auto next_reader = spawn("reader", [&] { const std::shared_lock lock(mutex); });
   EXPECT_TRUE(yield());
   cancelled_writer.cancel();
-  EXPECT_TRUE(next_reader.join());
-  EXPECT_EQ(late_writer.join(), false);
-  EXPECT_EQ(cancelled_writer.join(), false);
+  EXPECT_TRUE(next_reader.join(Deadline::never()));
+  EXPECT_EQ(late_writer.join(Deadline::never()), false);
+  EXPECT_EQ(cancelled_writer.join(Deadline::never()), false);
   EXPECT_EQ(now() - start, 1s);
 }
 
@@ -100,8 +100,8 @@ TEST(SharedMutexTest, AWriterThatGaveUpBlocksNoReaderEvenBeforeItRuns) {
   EXPECT_TRUE(mutex.try_lock_shared());
   mutex.unlock_shared();
   mutex.unlock_shared();
-  EXPECT_TRUE(reader.join());
-  EXPECT_EQ(writer.join(), false);
+  EXPECT_TRUE(reader.join(Deadline::never()));
+  EXPECT_EQ(writer.join(Deadline::never()), false);
 }
 
 TEST(SharedMutexTest, OnlyTimedLocksAreCancelled) {
@@ -122,8 +122,8 @@ TEST(SharedMutexTest, OnlyTimedLocksAreCancelled) {
   EXPECT_TRUE(sleep_for(1s));
   EXPECT_EQ(locked_count, 0);
   mutex.unlock();
-  EXPECT_TRUE(writer.join());
-  EXPECT_TRUE(reader.join());
+  EXPECT_TRUE(writer.join(Deadline::never()));
+  EXPECT_TRUE(reader.join(Deadline::never()));
   EXPECT_EQ(locked_count, 2);
 }
 
@@ -132,7 +132,7 @@ TEST(SharedMutexDeathTest, OnlyTheWriterUnlocks) {
     SharedMutex mutex;
     mutex.lock();
     auto rival = spawn("rival", [&] { mutex.unlock(); });
-    static_cast<void>(rival.join());
+    static_cast<void>(rival.join(Deadline::never()));
   };
   EXPECT_DEATH(unlock_anothers(), "a mutex is unlocked by the task that holds it");
 }

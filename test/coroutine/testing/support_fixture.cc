@@ -44,7 +44,7 @@ TEST(LeakFixture, LeavesADoorOpen) { ++door_count; }
 TEST(LeakFixture, LeavesNothing) {
   ASSERT_TRUE(doors_checked);
   auto task = coroutine::spawn("short", [] { return coroutine::sleep_for(1s); });
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST(WatchdogFixture, SleepsForEver) {
@@ -52,7 +52,7 @@ TEST(WatchdogFixture, SleepsForEver) {
     while (coroutine::sleep_for(1s)) {
     }
   });
-  EXPECT_TRUE(sleeper.join());
+  EXPECT_TRUE(sleeper.join(Deadline::never()));
 }
 
 TEST(WatchdogFixture, BlocksItsThread) { std::this_thread::sleep_for(1h); }

@@ -51,7 +51,7 @@ void use_everything() {
     };
     if (!group.spawn("sum", sum)) return;
   }
-  if (!group.join()) return;
+  if (!group.join(Deadline::never())) return;
   double total = 0;
   for (const double sum : sums) total += sum;
   std::printf("sums %.1f\n", total);
@@ -61,8 +61,8 @@ void use_everything() {
   auto setter = spawn("setter", [&] {
     if (sleep_for(1s)) event.set();
   });
-  std::printf("event %d\n", waiter.join().value_or(-1));
-  static_cast<void>(setter.join());
+  std::printf("event %d\n", waiter.join(Deadline::never()).value_or(-1));
+  static_cast<void>(setter.join(Deadline::never()));
 
   std::printf("nested %d\n", await(nested(100)).value_or(-1));
 }
@@ -77,7 +77,7 @@ void read_what_is_freed() {
   auto number = std::make_unique<int>(1);
   const int* const seen = number.get();
   auto other = spawn("other", [&] { number.reset(); });
-  static_cast<void>(other.join());
+  static_cast<void>(other.join(Deadline::never()));
   std::printf("freed %d\n", *seen);
 }
 
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
       if (mode == "freed") return read_what_is_freed();
       use_everything();
     });
-    static_cast<void>(holder.join());
+    static_cast<void>(holder.join(Deadline::never()));
   });
   return ran ? 0 : 1;
 }

@@ -245,7 +245,7 @@ TEST_F(AdminTest, DelaysTheAnswersToAFewWrongTokens) {
   }
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_LT(time_of("Bearer a long secret", 200), 1s);
-  EXPECT_TRUE(guesses.join());
+  EXPECT_TRUE(guesses.join(Deadline::never()));
   EXPECT_EQ(held_back_count, 8);
 }
 
@@ -332,7 +332,7 @@ TEST_F(AdminTest, ASlowPageDelaysNoOtherPage) {
   auto slow = coroutine::spawn("slow", [&] { return fetch(network_, endpoint, "/slow").body; });
   EXPECT_EQ(fetch(network_, endpoint, "/fast").body, "fast");
   release.set();
-  EXPECT_EQ(*slow.join(), "slow");
+  EXPECT_EQ(*slow.join(Deadline::never()), "slow");
 }
 
 TEST_F(AdminTest, AnExceptionIsAnErrorOfItsPageAlone) {
@@ -387,7 +387,7 @@ TEST_F(AdminTest, StopEndsAllConnectionsAtOnce) {
   const auto start_of_stop = now();
   admin_.stop();
   EXPECT_EQ(now(), start_of_stop);
-  EXPECT_TRUE(caught.join());
+  EXPECT_TRUE(caught.join(Deadline::never()));
   EXPECT_EQ(fetch(network_, endpoint, "/").status, 0U);
 }
 

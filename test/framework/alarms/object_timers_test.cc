@@ -185,7 +185,7 @@ TEST_F(ObjectTimersTest, ATimerWaitsForItsTurnBehindTheCalls) {
       return stage.puppet("a").run({});
     }));
   }
-  for (auto& call : calls) EXPECT_TRUE(call.join());
+  for (auto& call : calls) EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_THAT(moments_, ElementsAre(900, 1'300, 1'300, 1'700));
   EXPECT_EQ(late.lateness, 300ms);
   EXPECT_EQ(late.missed, 0U);
@@ -534,7 +534,7 @@ TEST_F(ObjectTimersTest, ManyTimersThatComeAndGoLeaveNothingBehind) {
     }
     ASSERT_TRUE(coroutine::sleep_for(random.up_to(20ms)));
   }
-  EXPECT_TRUE(calls.join());
+  EXPECT_TRUE(calls.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(1min));
   EXPECT_GT(run_count, 1'000U);
   EXPECT_EQ(stage.statistics().active_count, 0U);

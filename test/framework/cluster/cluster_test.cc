@@ -321,7 +321,7 @@ TEST_F(ClusterTest, ANodeThatIsFencedWhileItDrainsDoesNotRejoin) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   b->directory.mend();
   ASSERT_TRUE(coroutine::sleep_for(10s));
-  EXPECT_TRUE(drain.join());
+  EXPECT_TRUE(drain.join(Deadline::never()));
   EXPECT_EQ(b->owned_count(), 0U);
   EXPECT_EQ(a->owned_count(), partition_count);
   EXPECT_EQ(b->cluster().statistics().join_count, 1U);

@@ -107,7 +107,7 @@ TEST(LocalDirectoryTest, AWatchCallbackMayChangeTheDirectory) {
   pass(1s);
   EXPECT_EQ(count, 5u);
   watch.cancel();
-  EXPECT_THAT(watch.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(watch.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_F(NodeTest, ARunningCallFinishesWhileTheNodeStops) {
   EXPECT_TRUE(node->stop(Deadline::after(5s)));
   EXPECT_GE(now() - stop_start, 200ms);
   EXPECT_LT(now() - stop_start, 1s);
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_THAT(lines_, Contains(HasSubstr("node stops name=test-1 running_calls=1")));
 }
 
@@ -99,7 +99,7 @@ TEST_F(NodeTest, ACallThatOutlastsTheDeadlineIsCancelled) {
   EXPECT_EQ(stopped.error().code(), Code::deadline_exceeded);
   EXPECT_GE(now() - stop_start, 5s);
   EXPECT_LT(now() - stop_start, 6s);
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
   EXPECT_THAT(lines_, Contains(HasSubstr("warning running calls did not finish in time")));
 }
 
@@ -120,8 +120,8 @@ TEST_F(NodeTest, NewCallsAreRefusedWhileItStopsAndHealthTellsWhy) {
   EXPECT_EQ(health.status, 503U);
   EXPECT_EQ(health.body, "stopping\n");
 
-  EXPECT_TRUE(running.join());
-  EXPECT_TRUE(stop.join());
+  EXPECT_TRUE(running.join(Deadline::never()));
+  EXPECT_TRUE(stop.join(Deadline::never()));
   EXPECT_EQ(fetch(network_, node->endpoints().admin, "/health").status, 0U);
 }
 
@@ -169,7 +169,7 @@ TEST_F(NodeTest, ServesTheSameServicesByHttpWhenConfigured) {
   const TimePoint stop_start = now();
   EXPECT_TRUE(node->stop(Deadline::after(5s)));
   EXPECT_GE(now() - stop_start, 850ms);
-  const auto response = call.join();
+  const auto response = call.join(Deadline::never());
   ASSERT_TRUE(response) << response;
   EXPECT_EQ(response->status, 200U) << response->body;
 }
@@ -277,7 +277,7 @@ TEST_F(NodeTest, DestructionCancelsRunningCalls) {
   });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   node.reset();
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
 }
 
 }  // namespace

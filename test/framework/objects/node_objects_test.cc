@@ -167,7 +167,7 @@ TEST_F(NodeObjectsTest, CallsSucceedWhileAThirdNodeTakesItsShare) {
   auto c = make("c");
   ASSERT_TRUE(coroutine::sleep_for(5s));
   is_done = true;
-  EXPECT_TRUE(caller.join());
+  EXPECT_TRUE(caller.join(Deadline::never()));
   EXPECT_EQ(failed_count, 0);
   EXPECT_GT(c.active_count(), 50U);
 }
@@ -197,7 +197,7 @@ TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
   auto c = make("c");
   ASSERT_TRUE(coroutine::sleep_for(5s));
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(b.counter(std::to_string(i)).add(add_request(1)));
-  EXPECT_TRUE(callers.join());
+  EXPECT_TRUE(callers.join(Deadline::never()));
   EXPECT_THAT(failures, testing::IsEmpty());
 }
 
@@ -233,7 +233,7 @@ TEST_F(NodeObjectsTest, ARollingStopLosesNoCall) {
     ASSERT_TRUE(coroutine::sleep_for(3s));
   }
   is_done = true;
-  EXPECT_TRUE(caller.join());
+  EXPECT_TRUE(caller.join(Deadline::never()));
   EXPECT_THAT(failures, testing::IsEmpty());
   EXPECT_GT(expected["0"], 10);
   EXPECT_LT(longest, 50ms);

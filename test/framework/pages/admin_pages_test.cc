@@ -82,8 +82,8 @@ TEST_F(AdminPagesTest, ANodeIsReadyUntilItStops) {
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_EQ(page("/ready").status, 503U);
   EXPECT_EQ(page("/ready").body, "the node is stopping\n");
-  EXPECT_TRUE(call.join());
-  EXPECT_TRUE(stop.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
+  EXPECT_TRUE(stop.join(Deadline::never()));
 }
 
 TEST_F(AdminPagesTest, TasksAreFilteredByWhatTheyAreAndWaitFor) {
@@ -220,7 +220,7 @@ TEST_F(AdminPagesTest, TasksTellWhatEachWaitsForAndWhereItWasSpawned) {
 }
 
 coroutine::Async<void> listen_for(coroutine::Event& event) {
-  co_return co_await coroutine::until(Deadline::never(), event.waiting());
+  co_return co_await coroutine::until(event.waiting(), Deadline::never());
 }
 
 TEST_F(AdminPagesTest, StacklessCoroutinesAreCountedByWhatTheyWaitForAndWhere) {
@@ -241,11 +241,11 @@ TEST_F(AdminPagesTest, StacklessCoroutinesAreCountedByWhatTheyWaitForAndWhere) {
   EXPECT_THAT(row["group_made_at"].get<std::string>(),
               StartsWith("test/framework/pages/admin_pages_test.cc:"));
   howl.set();
-  EXPECT_TRUE(wolves.join());
+  EXPECT_TRUE(wolves.join(Deadline::never()));
 }
 
 TEST_F(AdminPagesTest, SitesTellWhatTheTasksOfEachPlaceCost) {
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(coroutine::spawn("gnome", [] {}).join());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(coroutine::spawn("gnome", [] {}).join(Deadline::never()));
   auto troll = coroutine::spawn("gnome's neighbour", [] { return coroutine::sleep_for(1s); });
   ASSERT_TRUE(coroutine::yield());
   const std::string body = page("/sites").body;

@@ -81,7 +81,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
   EXPECT_THAT(page(node, "/connections").body,
               ContainsRegex("^SIDE +PEER +LOCAL .*\n(.*\n)?client +client:[0-9]+ +127.0.0.1:[0-9]+ "
                             "+- +no +0 +3\\.0[0-9]+s +3\\.0[0-9]+s +1 +1 +[0-9]+ +[0-9]+ +0\n"));
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
 }
 
 TEST_F(ConnectionsPageTest, ThePeerIsAFilter) {

@@ -90,7 +90,7 @@ TEST_F(CostPagesTest, AMethodOfObjectsHasARowOfItsOwn) {
   test::CounterClient counter(node_.router(), "visits");
   for (int i = 0; i < 5; ++i) {
     auto call = coroutine::spawn("call", [&] { EXPECT_TRUE(counter.add(test::add_request(1))); });
-    ASSERT_TRUE(call.join());
+    ASSERT_TRUE(call.join(Deadline::never()));
   }
   const Json row = method("corolane.test.Counter/Add", "object");
   EXPECT_EQ(row["calls"], 5);
@@ -115,7 +115,7 @@ TEST_F(CostPagesTest, ATraceShowsTheTasksThatRan) {
     if (event["ph"] == "X" && event["name"] == "drummer") ++count;
   }
   EXPECT_GE(count, 4);
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST_F(CostPagesTest, TheDurationIsValidated) {

@@ -166,7 +166,7 @@ TEST_F(LonelyObjectPageTest, ACallThatWaitsForAnEventHasNoTurn) {
   EXPECT_EQ(object["running"][0]["method"], "corolane.test.Counter/WaitUntil");
   EXPECT_EQ(object["running"][0]["waiting_for"], "an event, without a turn");
   ASSERT_TRUE(counter("slow").add(add_request(1)));
-  ASSERT_TRUE(waiter.join());
+  ASSERT_TRUE(waiter.join(Deadline::never()));
 }
 
 TEST_F(LonelyObjectPageTest, TheLastCallsAreShownWithTheirErrors) {
@@ -263,8 +263,8 @@ TEST_F(LonelyObjectPageTest, AtMostAThousandObjectsAreShown) {
   EXPECT_EQ(list["objects"][0]["id"], "2499");
   EXPECT_THAT(page(node_, "/objects?type=Counter").body,
               HasSubstr("\n2500 objects, the 1000 with the most calls waiting shown\n"));
-  EXPECT_TRUE(busy.join());
-  EXPECT_TRUE(waits.join());
+  EXPECT_TRUE(busy.join(Deadline::never()));
+  EXPECT_TRUE(waits.join(Deadline::never()));
 }
 
 TEST_F(ObjectPageTest, AFailedSaveIsShownWithItsReason) {

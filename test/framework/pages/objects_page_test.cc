@@ -155,7 +155,7 @@ TEST_F(ClusterPageTest, AMemberThatHandsItsPartitionsOverIsDraining) {
     ASSERT_TRUE(coroutine::sleep_for(1ms));
   }
   EXPECT_TRUE(was_draining);
-  EXPECT_TRUE(stop.join());
+  EXPECT_TRUE(stop.join(Deadline::never()));
   EXPECT_EQ(json_page(*a.node)["types"][0]["partitions"], 1024);
 }
 

@@ -213,7 +213,7 @@ TEST(PagesOfShardsTest, ManyPagesMayBeReadAtTheSameTime) {
         }));
       }
     }
-    EXPECT_TRUE(readers.join());
+    EXPECT_TRUE(readers.join(Deadline::never()));
   });
 }
 

@@ -127,7 +127,7 @@ TEST_F(SlowPageTest, AnObjectThatCallsIsTheCaller) {
       "busy", [&] { return CounterClient(node_.router(), "b").add(test::add_request(0, 300ms)); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   ASSERT_TRUE(CounterClient(node_.router(), "a").add_along(request));
-  ASSERT_TRUE(busy.join());
+  ASSERT_TRUE(busy.join(Deadline::never()));
   const Json slowest = json()["slowest"];
   EXPECT_TRUE(std::ranges::any_of(slowest, [](const Json& call) {
     return call["object"] == "b" && call["caller"] == "corolane.test.Counter/AddAlong(\"a\")";

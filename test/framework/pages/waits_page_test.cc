@@ -159,7 +159,7 @@ TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
   const auto svg = page(*b, "/waits?format=svg");
   EXPECT_EQ(svg.content_type, "image/svg+xml");
   EXPECT_THAT(svg.body, HasSubstr("<path class=\"cycle\""));
-  EXPECT_TRUE(calls.join());
+  EXPECT_TRUE(calls.join(Deadline::never()));
   EXPECT_THAT(page(*a, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
 }
 

@@ -116,7 +116,7 @@ class NodeSubscriptionsTest : public testing::Test {
     // Returns the errors of the calls.
     std::vector<std::string> stop() {
       is_over_ = true;
-      EXPECT_TRUE(task_.join());
+      EXPECT_TRUE(task_.join(Deadline::never()));
       return failures_;
     }
 
@@ -335,7 +335,7 @@ TEST_F(NodeSubscriptionsTest, AWatchingClientDoesNotDelayAStoppingNode) {
   const TimePoint start = now();
   EXPECT_TRUE(a.node->stop(Deadline::after(1min)));
   EXPECT_LT(now() - start, 3s);
-  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
 }
 
 TEST_F(NodeSubscriptionsTest, AClientThatReadsNothingDelaysNoOtherAndGetsAPicture) {

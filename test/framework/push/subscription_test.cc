@@ -239,7 +239,7 @@ TEST_F(SubscriptionTest, PublicationsOfADurableMethodWaitForTheStore) {
   ASSERT_TRUE(room("a").say(say_request("hi")));
   ASSERT_TRUE(mirror.follow(Deadline::after(1s)));
   EXPECT_EQ(now() - start, 100ms);
-  EXPECT_TRUE(saying.join());
+  EXPECT_TRUE(saying.join(Deadline::never()));
 }
 
 TEST_F(SubscriptionTest, AnUnstoredPublicationIsHeldUntilItIsStored) {
@@ -263,7 +263,7 @@ TEST_F(SubscriptionTest, APublicationThatWaitsForTheStoreOutlastsAnOutage) {
   auto saying = coroutine::spawn("say", [&] { return room("a").say_for_good(say_request("hi")); });
   ASSERT_TRUE(coroutine::sleep_for(50ms));
   store_.cut();
-  EXPECT_THAT(saying.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(saying.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(mirror.follow(Deadline::after(20s)), fails_with(Code::deadline_exceeded));
   store_.mend();
   ASSERT_TRUE(mirror.follow(Deadline::after(2s)));
@@ -282,7 +282,7 @@ TEST_F(SubscriptionTest, ADurableMethodThatGivesItsTurnAwayHoldsNothingBack) {
   ASSERT_TRUE(mirror.follow(Deadline::after(10ms)));
   ASSERT_TRUE(room("a").say(say_request("in between")));
   ASSERT_TRUE(mirror.follow(Deadline::after(10ms)));
-  EXPECT_TRUE(saying.join());
+  EXPECT_TRUE(saying.join(Deadline::never()));
   ASSERT_TRUE(mirror.follow(Deadline::passed()));
   EXPECT_THAT(mirror.texts, ElementsAre("hi", "in between", "hi"));
   EXPECT_THAT(mirror.failures, IsEmpty());
@@ -328,7 +328,7 @@ TEST_F(SubscriptionTest, ACancelledReadReturnsCancelled) {
   });
   ASSERT_TRUE(coroutine::sleep_for(1s));
   reading.cancel();
-  EXPECT_THAT(reading.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::cancelled));
   ASSERT_TRUE(room("a").say(say_request("hello")));
   EXPECT_TRUE(events.next(Deadline::after(1s)));
 }
@@ -348,7 +348,7 @@ TEST_F(SubscriptionTest, ItEndsWhenTheNodeStops) {
   auto reading = coroutine::spawn("reading", [&] { return events.next(Deadline::never()); });
   ASSERT_TRUE(coroutine::sleep_for(1s));
   router_.stop();
-  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
   auto later = room("a").subscribe();
   EXPECT_THAT(later.next(Deadline::never()), fails_with(Code::unavailable));
 }
@@ -418,7 +418,7 @@ TEST_F(SubscriptionTest, AMessageThatWaitsForATurnIsDroppedAfterLeaving) {
       coroutine::spawn("leave", [&] { return listener("l").leave(listen_request("a")); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   ASSERT_TRUE(room("a").say(say_request("a")));
-  EXPECT_TRUE(leaving.join());
+  EXPECT_TRUE(leaving.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_THAT(heard("l"), ElementsAre("b"));
 }

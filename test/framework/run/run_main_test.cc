@@ -260,7 +260,7 @@ TEST(RunMainTest, SigtermLetsARunningCallFinishAndExitsWithZero) {
     auto call = coroutine::spawn("call", [&] { return client.wait(test::wait_request(500ms)); });
     node.wait_for_running_call(network);
     node.child().send_signal(SIGTERM);
-    const auto reply = call.join();
+    const auto reply = call.join(Deadline::never());
     EXPECT_TRUE(reply) << reply;
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
@@ -279,7 +279,7 @@ TEST(RunMainTest, ARequestedDrainEndsItLikeSigterm) {
     const auto second = test::fetch(network, node.admin(), "/drain", "POST");
     EXPECT_EQ(second.status, 202U);
     EXPECT_EQ(second.body, "the node is stopping already\n");
-    const auto reply = call.join();
+    const auto reply = call.join(Deadline::never());
     EXPECT_TRUE(reply) << reply;
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
@@ -317,7 +317,7 @@ TEST(RunMainTest, PagesShowTheCallsOfAllThreads) {
           "\ncorolane_rpc_calls_running{method=\"corolane.test.Slow/Wait\"} 8\n");
     });
     node.child().send_signal(SIGTERM);
-    EXPECT_TRUE(calls.join());
+    EXPECT_TRUE(calls.join(Deadline::never()));
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
 }
@@ -330,7 +330,7 @@ TEST(RunMainTest, ACallThatTakesTooLongDoesNotKeepItFromExitingWithZero) {
     });
     node.wait_for_running_call(network);
     node.child().send_signal(SIGINT);
-    EXPECT_FALSE(call.join());
+    EXPECT_FALSE(call.join(Deadline::never()));
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr("running calls did not finish in time"));
@@ -344,7 +344,7 @@ TEST(RunMainTest, AHandlerThatIgnoresItsCancellationDoesNotKeepItFromExitingWith
     });
     node.wait_for_running_call(network);
     node.child().send_signal(SIGTERM);
-    EXPECT_FALSE(call.join());
+    EXPECT_FALSE(call.join(Deadline::never()));
   });
   EXPECT_EQ(node.child().read_line(), "hangs");
   EXPECT_EQ(node.child().wait().exit_status, 0);
@@ -364,8 +364,8 @@ TEST(RunMainTest, TheTimeToStopCountsFromTheSignalEvenWhenTheLoopIsBusy) {
     ASSERT_TRUE(coroutine::sleep_for(1ms));  // The loop sends the call before it waits.
     EXPECT_EQ(node.child().read_line(), "keeps the loop");
     node.child().send_signal(SIGTERM);
-    EXPECT_TRUE(busy.join());
-    EXPECT_FALSE(call.join());
+    EXPECT_TRUE(busy.join(Deadline::never()));
+    EXPECT_FALSE(call.join(Deadline::never()));
   });
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr("running calls did not finish in time"));
@@ -451,7 +451,7 @@ TEST(RunMainTest, ASecondSignalEndsItAtOnce) {
     node.wait_for_page(network, "/health",
                        [](const net::HttpResponse& response) { return response.status == 503; });
     node.child().send_signal(SIGINT);
-    EXPECT_FALSE(call.join());
+    EXPECT_FALSE(call.join(Deadline::never()));
   });
   EXPECT_EQ(node.child().wait().exit_status, 130);
 }

@@ -277,8 +277,9 @@ TEST_F(RedisStoreTest, ALostConnectionFailsItsCallsAtOnceAsMaybeExecuted) {
   server_->wait_for(4);
   const TimePoint before = now();
   network_.reset_all();
-  const Error errors[] = {epoch.join().error(), seal.join().error(), write.join().error(),
-                          due.join().error()};
+  const Error errors[] = {
+      epoch.join(Deadline::never()).error(), seal.join(Deadline::never()).error(),
+      write.join(Deadline::never()).error(), due.join(Deadline::never()).error()};
   EXPECT_EQ(now(), before);
   for (const Error& error : errors) {
     EXPECT_EQ(error.code(), Code::unavailable);

@@ -109,7 +109,7 @@ class StoreFaultsTest : public testing::Test {
     const TimePoint mended_at = now();
     ASSERT_TRUE(coroutine::sleep_for(recovery_time_max));
     expect_all_served_since(mended_at);
-    ASSERT_TRUE(clients_.join());
+    ASSERT_TRUE(clients_.join(Deadline::never()));
     expect_nothing_lost();
     crash();
     begin();
@@ -200,7 +200,7 @@ TEST_F(StoreFaultsTest, AWaitingReaderSeesNoUnstoredChange) {
   ASSERT_TRUE(coroutine::sleep_for(5s));
   EXPECT_FALSE(told);
   is_full = false;
-  ASSERT_TRUE(clients_.join());
+  ASSERT_TRUE(clients_.join(Deadline::never()));
   ASSERT_TRUE(told) << told;
   EXPECT_EQ(told->value(), 1);
   EXPECT_EQ(table_.look({.type = "corolane.test.Counter", .id = "1"}).object.version, 1U);

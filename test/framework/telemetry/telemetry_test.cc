@@ -75,7 +75,7 @@ TEST_F(TelemetryTest, SpansOfTheLastCallsAreSentBeforeTheNodeStops) {
   auto last = coroutine::spawn("last", [&] { return SlowClient(*client_).wait(wait_request(1s)); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_TRUE(node->stop(Deadline::after(5s)));
-  EXPECT_TRUE(last.join());
+  EXPECT_TRUE(last.join(Deadline::never()));
   EXPECT_EQ(collector_.spans().size(), 1u);
 }
 
@@ -84,7 +84,7 @@ TEST_F(TelemetryTest, SpansAreSentEvenWhenCallsUseUpTheTimeToStop) {
   auto last = coroutine::spawn("last", [&] { return SlowClient(*client_).wait(wait_request(9s)); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_FALSE(node->stop(Deadline::after(5s)));
-  EXPECT_FALSE(last.join());
+  EXPECT_FALSE(last.join(Deadline::never()));
   EXPECT_EQ(collector_.spans().size(), 1u);
 }
 
@@ -119,7 +119,7 @@ TEST_F(TelemetryTest, TracingIsOffByDefault) {
         {.trace = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true}});
     EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
   });
-  EXPECT_TRUE(caller.join());
+  EXPECT_TRUE(caller.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(1min));
   EXPECT_TRUE(collector_.requests.empty());
   EXPECT_FALSE(node->tracer().span("nothing").is_recorded());

@@ -63,7 +63,7 @@ TEST(ReadHalfTest, AWaitingTaskIsGivenInputInItsOwnBuffer) {
   source.fill("input");
   EXPECT_FALSE(source.half.has_task());
   source.fill(" behind it");  // Comes before the task has run.
-  EXPECT_EQ(task.join(), "input");
+  EXPECT_EQ(task.join(Deadline::never()), "input");
   EXPECT_EQ(source.read(), " behind it");
 }
 
@@ -72,7 +72,7 @@ TEST(ReadHalfTest, InputThatExceedsTheTasksBufferIsKept) {
   auto task = coroutine::spawn("reader", [&] { return source.read(3); });
   ASSERT_TRUE(coroutine::yield());
   source.half.keep(bytes_of("abcdef"));
-  EXPECT_EQ(task.join(), "abc");
+  EXPECT_EQ(task.join(Deadline::never()), "abc");
   EXPECT_EQ(source.read(), "def");
 }
 
@@ -90,7 +90,7 @@ TEST(ReadHalfTest, TheEndIsReadBehindAllInput) {
   source.fill("a");
   source.fill("b");
   source.half.end();
-  EXPECT_EQ(task.join(), "a");
+  EXPECT_EQ(task.join(Deadline::never()), "a");
   EXPECT_EQ(source.read(), "b");
   EXPECT_EQ(source.read(), "");
   EXPECT_EQ(source.read(), "");
@@ -101,7 +101,7 @@ TEST(ReadHalfTest, TheEndWakesAWaitingTask) {
   auto task = coroutine::spawn("reader", [&] { return source.read(); });
   ASSERT_TRUE(coroutine::yield());
   source.half.end();
-  EXPECT_EQ(task.join(), "");
+  EXPECT_EQ(task.join(Deadline::never()), "");
 }
 
 TEST(ReadHalfTest, ASinkIsFedOnlyOnceEarlyInputIsDelivered) {

@@ -88,10 +88,10 @@ TEST_F(HttpClientConnectionTest, RequestsTakeTurnsInOrderOfArrival) {
   for (const char* body : {"a", "b", "c"}) {
     tasks.push_back(coroutine::spawn("request", [&, body] { return send(client, body); }));
   }
-  EXPECT_EQ(tasks[2].join(), "c");
+  EXPECT_EQ(tasks[2].join(Deadline::never()), "c");
   EXPECT_EQ(now() - start, 2ms + 3 * 12ms);
-  EXPECT_EQ(tasks[0].join(), "a");
-  EXPECT_EQ(tasks[1].join(), "b");
+  EXPECT_EQ(tasks[0].join(Deadline::never()), "a");
+  EXPECT_EQ(tasks[1].join(Deadline::never()), "b");
   EXPECT_THAT(bodies_, ElementsAre("a", "b", "c"));
   EXPECT_EQ(network_.connect_count(), 1u);
 }
@@ -151,8 +151,8 @@ TEST_F(HttpClientConnectionTest, ARequestWaitingForItsTurnHasSentNothing) {
   auto third = coroutine::spawn("third", [&] { return send(client, "third"); });
   pass(1ms);
   third.cancel();
-  EXPECT_THAT(third.join(), fails_with(Code::cancelled));
-  EXPECT_EQ(first.join(), "first");
+  EXPECT_THAT(third.join(Deadline::never()), fails_with(Code::cancelled));
+  EXPECT_EQ(first.join(Deadline::never()), "first");
   EXPECT_THAT(bodies_, ElementsAre("first"));
 }
 
@@ -163,7 +163,7 @@ TEST_F(HttpClientConnectionTest, ACancelledRequestMayHaveBeenExecuted) {
   auto task = coroutine::spawn("request", [&] { return send(client, "x"); });
   pass(50ms);
   task.cancel();
-  const auto response = task.join();
+  const auto response = task.join(Deadline::never());
   ASSERT_THAT(response, fails_with(Code::cancelled));
   EXPECT_TRUE(response.error().maybe_executed());
   EXPECT_EQ(send(client, "next"), "next");

@@ -183,7 +183,7 @@ TEST_F(HttpLinesTest, CancellationEndsTheWait) {
   });
   let_pass(1s);
   reader.cancel();
-  EXPECT_THAT(reader.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(reader.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 TEST_F(HttpLinesTest, ABrokenConnectionIsNotTheEndOfTheBody) {

@@ -485,7 +485,7 @@ TEST(HttpServerTest, StoppingLetsRequestsFinish) {
       coroutine::spawn("reader", [&] { return read_text(*served.client, Deadline::after(2min)); });
   EXPECT_TRUE(served.server.stop(Deadline::after(2min)));
   EXPECT_EQ(read_all(*idle).value_or("lost"), "");
-  const auto text = answer.join();
+  const auto text = answer.join(Deadline::never());
   EXPECT_THAT(text.value_or(""), HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(text.value_or(""), EndsWith("at last"));
   EXPECT_EQ(served.server.statistics().connection_count, 0u);

@@ -88,7 +88,7 @@ class Babble {
         run_flow(tasks, far, near, std::move(down));
       }
     }
-    ASSERT_TRUE(tasks.join());
+    ASSERT_TRUE(tasks.join(Deadline::never()));
     for (Flow& flow : flows_) flow.sent = sent_[{flow.connection, flow.direction}];
     std::ranges::sort(flows_, {},
                       [](const Flow& flow) { return std::tuple(flow.connection, flow.direction); });

@@ -61,7 +61,7 @@ TEST_F(SimulatedStreamTest, APeerThatClosesReleasesAWriterAboveTheMark) {
   EXPECT_FALSE(writer.is_done());
   const TimePoint start = now();
   server_->close();
-  EXPECT_TRUE(writer.join());
+  EXPECT_TRUE(writer.join(Deadline::never()));
   EXPECT_EQ(now(), start);
   EXPECT_TRUE(client_->try_write(bytes_of("into the void")));
 }

@@ -107,7 +107,7 @@ TEST_F(SimulatedUdpTest, CloseEndsAWaitingCallAndFreesTheAddress) {
   });
   EXPECT_TRUE(coroutine::sleep_for(1ms));
   a->close();
-  EXPECT_THAT(reader.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reader.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(a->try_send(peer(*a), bytes_of("x")), fails_with(Code::unavailable));
   EXPECT_TRUE(network_.bind_udp(a->local_endpoint()));
   EXPECT_THAT(network_.bind_udp({.address = "name"}), fails_with(Code::invalid_argument));

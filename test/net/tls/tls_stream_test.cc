@@ -92,7 +92,7 @@ TEST(TlsStreamTest, ABrokenConnectionIsReportedToReadersWritersAndSinks) {
   auto reading = coroutine::spawn("read", [&] { return read_text(*pair->server); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   world.network.reset_all();
-  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_THAT(sink.end, HasSubstr("unavailable: TLS with server:1: connection reset"));
 }
@@ -146,7 +146,7 @@ TEST(TlsStreamTest, ClosingEndsWaitingReaders) {
   auto reading = coroutine::spawn("read", [&] { return read_text(*pair->server); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   pair->server->close();
-  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(pair->server->write_all(bytes_of("x"), soon()), fails_with(Code::unavailable));
   EXPECT_THAT(pair->server->flush(soon()), fails_with(Code::unavailable));
 }
@@ -184,7 +184,7 @@ TEST(TlsStreamTest, WritersFeelTheMarkOfTheInnerStream) {
   auto writing =
       coroutine::spawn("write", [&] { return pair->client->write_all(bytes_of("z"), soon()); });
   EXPECT_EQ(read_exactly(*pair->server, 200'002).value_or(""), text + "yz");
-  EXPECT_TRUE(writing.join());
+  EXPECT_TRUE(writing.join(Deadline::never()));
 }
 
 TEST(TlsStreamTest, InvalidRecordsBreakTheConnection) {
@@ -206,7 +206,7 @@ TEST(TlsStreamTest, InvalidRecordsBreakTheConnection) {
     auto down = read_text(**far);
     ASSERT_TRUE(down && send_text(**near, *down));
   }
-  auto client = connecting.join();
+  auto client = connecting.join(Deadline::never());
   ASSERT_TRUE(client) << client;
   auto server = (*listener)->accept(soon());
   ASSERT_TRUE(server) << server;

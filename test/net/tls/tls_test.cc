@@ -273,7 +273,7 @@ TEST(TlsNetworkTest, AServerThatDoesNotSpeakTlsIsNamedInTheError) {
   const auto stream = world.client.connect(world.endpoint, soon());
   ASSERT_THAT(stream, fails_with(Code::unavailable));
   EXPECT_THAT(stream.error().message(), HasSubstr("TLS with server:1: TLS: "));
-  EXPECT_TRUE(server.join());
+  EXPECT_TRUE(server.join(Deadline::never()));
 }
 
 TEST(TlsNetworkTest, ASilentServerIsGivenUpInTime) {
@@ -379,7 +379,7 @@ TEST(TlsNetworkTest, ClosingTheListenerEndsWaitingCalls) {
   auto accepting = coroutine::spawn("accept", [&] { return (*listener)->accept(soon()); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   (*listener)->close();
-  EXPECT_THAT(accepting.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(accepting.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(read_all(**slow), testing::Eq(Result<std::string>(std::string())));
   EXPECT_THAT((*listener)->accept(soon()), fails_with(Code::unavailable));
 }
@@ -432,7 +432,7 @@ TEST(TlsNetworkTest, CancellingAConnectEndsIt) {
   });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   connecting.cancel();
-  EXPECT_THAT(connecting.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(connecting.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST(EventLoopTest, TasksRunBetweenTheHandlersOfOnePoll) {
     EXPECT_EQ(counts.handled, connection_count);
     // The first batch of 64 at least; the number of further ones depends on how long they took.
     EXPECT_LE(counts.unhandled_max, connection_count - 64);
-    EXPECT_TRUE(counts.handlers.join());
+    EXPECT_TRUE(counts.handlers.join(Deadline::never()));
   });
 }
 
@@ -184,7 +184,7 @@ TEST(EventLoopTest, TasksRunBetweenTheSharesOfOneRead) {
     EXPECT_TRUE(pair->client->try_write(bytes_of(large)));
     while (counts.handled < large.size() / 128) see_arrivals(real.network);
     EXPECT_LE(counts.unhandled_max, large.size() / 128 - 64);
-    EXPECT_TRUE(counts.handlers.join());
+    EXPECT_TRUE(counts.handlers.join(Deadline::never()));
   });
 }
 
@@ -199,7 +199,7 @@ TEST(EventLoopTest, ATaskMayDestroyAStreamBetweenTheSharesOfARead) {
     see_arrivals(real.network);
     EXPECT_TRUE(pair->client->try_write(bytes_of(std::string(32 * 1024, 'x'))));
     while (pair->server != nullptr) see_arrivals(real.network);
-    EXPECT_TRUE(counts.handlers.join());
+    EXPECT_TRUE(counts.handlers.join(Deadline::never()));
     EXPECT_EQ(counts.heard, 64u);
   });
 }

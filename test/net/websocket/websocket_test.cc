@@ -136,7 +136,7 @@ TEST(WebSocketTest, AWaitingReaderGetsALaterMessage) {
   auto reading = coroutine::spawn("read", [&] { return world.server->read_message(soon()); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
   world.send(masked_frame(0x01, "lat") + masked_frame(0x80, "er"));
-  const auto message = reading.join();
+  const auto message = reading.join(Deadline::never());
   ASSERT_TRUE(message) << message;
   EXPECT_EQ(message->payload, "later");
 }
@@ -166,7 +166,7 @@ TEST(WebSocketTest, ManyMessagesWaitForABusyTask) {
     ASSERT_TRUE(message) << message;
     ASSERT_EQ(std::stoi(message->payload), number);
   }
-  EXPECT_TRUE(writing.join());
+  EXPECT_TRUE(writing.join(Deadline::never()));
 }
 
 TEST(WebSocketTest, ASinkMayPause) {
@@ -283,7 +283,7 @@ TEST(WebSocketTest, APeerThatAnswersPingsStays) {
               fails_with(Code::deadline_exceeded));
   EXPECT_FALSE(world.server->is_closed());
   world.client->abort();
-  EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
 }
 
 // A server that echoes each message, and drops the socket at the end.
@@ -310,7 +310,7 @@ TEST(WebSocketTest, APeerThatEndsRightAfterItsCloseFrameGetsAllReplies) {
   world.peer->finish_writing();
   auto echoing = coroutine::spawn("echo", [&] { echo_all(std::move(world.server)); });
   EXPECT_EQ(world.received(), bare_frame(0x82, large) + bare_frame(0x88, close_frame(1000)));
-  EXPECT_TRUE(echoing.join());
+  EXPECT_TRUE(echoing.join(Deadline::never()));
 }
 
 TEST(WebSocketTest, ASocketThatLeavesScopeClosesAfterAllItsOutput) {
@@ -405,7 +405,7 @@ TEST(WebSocketTest, TheCloseFrameWaitsBehindOutputThatThePeerTakesSlowly) {
   auto finishing = coroutine::spawn("finish", [&] { return world.server->finish(soon()); });
   EXPECT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_EQ(world.received(), bare_frame(0x81, text) + bare_frame(0x88, close_frame(1000)));
-  EXPECT_TRUE(finishing.join());
+  EXPECT_TRUE(finishing.join(Deadline::never()));
 }
 
 TEST(WebSocketTest, APeerThatReadsSlowlyButSteadilyStays) {

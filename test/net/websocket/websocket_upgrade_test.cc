@@ -129,7 +129,7 @@ TEST(WebSocketUpgradeTest, OurClientAndOurServerUnderstandEachOther) {
   EXPECT_TRUE((*socket)->write_message(MessageKind::text, "e4", soon()));
   EXPECT_EQ((*socket)->read_message(soon())->payload, "e4");
   (*socket)->close();
-  EXPECT_THAT(server.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(server.join(Deadline::never()), fails_with(Code::unavailable));
 }
 
 TEST(WebSocketUpgradeTest, FramesThatComeWithTheAnswerAreNotLost) {
@@ -152,7 +152,7 @@ TEST(WebSocketUpgradeTest, FramesThatComeWithTheAnswerAreNotLost) {
   auto socket = connect_websocket(world.network, {"server", 1}, "/", soon());
   ASSERT_TRUE(socket) << socket;
   EXPECT_EQ((*socket)->read_message(soon())->payload, "welcome");
-  EXPECT_TRUE(server.join());
+  EXPECT_TRUE(server.join(Deadline::never()));
 }
 
 TEST(WebSocketUpgradeTest, AClientThatAsksForSomethingElseGetsA400) {
@@ -163,7 +163,7 @@ TEST(WebSocketUpgradeTest, AClientThatAsksForSomethingElseGetsA400) {
   EXPECT_TRUE(send_text(**stream, "GET / HTTP/1.1\r\nHost: server\r\n\r\n"));
   EXPECT_THAT(read_text(**stream).value_or(""),
               AllOf(HasSubstr("HTTP/1.1 400 "), HasSubstr("this is a WebSocket")));
-  EXPECT_THAT(server.join(), fails_with(Code::invalid_argument));
+  EXPECT_THAT(server.join(Deadline::never()), fails_with(Code::invalid_argument));
 }
 
 TEST(WebSocketUpgradeTest, AServerThatAnswersOtherwiseIsRefused) {
@@ -185,7 +185,7 @@ TEST(WebSocketUpgradeTest, AServerThatAnswersOtherwiseIsRefused) {
     const auto socket = connect_websocket(world.network, {"server", 1}, "/", soon());
     ASSERT_THAT(socket, fails_with(Code::unavailable)) << what;
     EXPECT_THAT(socket.error().message(), HasSubstr(what));
-    EXPECT_TRUE(server.join());
+    EXPECT_TRUE(server.join(Deadline::never()));
   }
 }
 

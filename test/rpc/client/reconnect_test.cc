@@ -42,7 +42,7 @@ TEST(ReconnectTest, CallsThatWaitForAConnectionKeepTheirOrder) {
       EXPECT_TRUE(EchoClient(*connection).echo(make_echo(std::to_string(i))));
     }));
   }
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
   EXPECT_EQ(world.service.echoed, expected);
 }
 
@@ -77,7 +77,7 @@ TEST(ReconnectTest, CallsWaitForAServerThatRestarts) {
   EXPECT_FALSE(call.is_done());
   start();
 
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   EXPECT_TRUE(reply) << reply;
 }
 
@@ -160,7 +160,7 @@ TEST(ReconnectTest, CallThatWaitsForAConnectionMayBeCancelled) {
       coroutine::spawn("caller", [&] { return EchoClient(*connection).echo(make_echo("")); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   call.cancel();
-  EXPECT_THAT(call.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(call.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 TEST(ReconnectTest, CloseEndsCallsThatWaitForAConnection) {
@@ -171,7 +171,7 @@ TEST(ReconnectTest, CloseEndsCallsThatWaitForAConnection) {
       coroutine::spawn("caller", [&] { return EchoClient(*connection).echo(make_echo("")); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   connection->close();
-  EXPECT_THAT(call.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(call.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(EchoClient(*connection).echo(make_echo("")), fails_with(Code::unavailable));
 }
 
@@ -194,7 +194,7 @@ TEST(ReconnectTest, CallersThatWaitAreBounded) {
   }
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_THAT(EchoClient(*connection).echo(make_echo("")), fails_with(Code::resource_exhausted));
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
 }
 
 }  // namespace

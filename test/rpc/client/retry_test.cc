@@ -95,7 +95,7 @@ TEST(RetryTest, CallThatTheServerItselfRefusesIsRetried) {
       "first", [&] { return EchoClient(*connection).sleep(make_sleep(50ms, "first")); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_TRUE(EchoClient(*connection).sleep(make_sleep(1ms, "second")));
-  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
   EXPECT_EQ(connection->statistics().retry_count, 1u);
 }
 
@@ -122,7 +122,7 @@ TEST(RetryTest, ARefusalAfterAnAttemptThatBeganIsNotMarkedNotExecuted) {
   });
   ASSERT_TRUE(coroutine::sleep_for(4ms));
   world.refuse_with({unavailable(), unavailable(), unavailable(), unavailable()});
-  const auto called = call.join();
+  const auto called = call.join(Deadline::never());
   ASSERT_THAT(called, fails_with(Code::unavailable));
   EXPECT_FALSE(called.error().not_executed());
 }
@@ -168,7 +168,7 @@ TEST(RetryTest, IdempotentCallOutlivesItsConnection) {
       "caller", [&] { return connection->call(method, make_sleep(100ms, "done"), reply); });
   ASSERT_TRUE(coroutine::sleep_for(50ms));
   world.network.reset_all();
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_EQ(reply.text(), "done");
 }
 
@@ -238,7 +238,7 @@ TEST(RetryTest, CallOfACancelledCallerIsNotRetried) {
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   const TimePoint cancelled = now();
   call.cancel();
-  EXPECT_FALSE(call.join());
+  EXPECT_FALSE(call.join(Deadline::never()));
   EXPECT_EQ(now(), cancelled);
   EXPECT_TRUE(world.service.echoed.empty());
 }

@@ -265,7 +265,7 @@ TEST_F(HttpFaceTest, AClientThatDisconnectsCancelsItsCall) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_EQ(echo_.sleeping_count, 1);
   caller.cancel();
-  EXPECT_FALSE(caller.join());
+  EXPECT_FALSE(caller.join(Deadline::never()));
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_EQ(echo_.cancelled_count, 1);
 }

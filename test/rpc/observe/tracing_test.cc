@@ -40,7 +40,7 @@ class Relay : public EchoService {
       const rpc::Span span = tracer_.span("of the child");
       return next_.time_left(request);
     });
-    if (auto reply = child.join(); !reply) return reply;
+    if (auto reply = child.join(Deadline::never()); !reply) return reply;
     return next_.time_left(request);
   }
 
@@ -89,7 +89,7 @@ class TracingTest : public testing::Test {
   // The scope that spans leave behind ends with the task.
   static void in_task(const std::function<void()>& body) {
     auto task = coroutine::spawn("caller", [&] { body(); });
-    EXPECT_TRUE(task.join());
+    EXPECT_TRUE(task.join(Deadline::never()));
   }
 
   sim::SimulatedNetwork network_;

@@ -169,7 +169,7 @@ int offer_load(rpc::Client& client, int per_second) {
               .has_value(),
           "there is a stack");
   }
-  check(callers.join().has_value(), "the callers end");
+  check(callers.join(Deadline::never()).has_value(), "the callers end");
   return succeeded;
 }
 

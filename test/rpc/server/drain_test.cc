@@ -49,7 +49,7 @@ TEST(DrainTest, RollingRestartUnderLoadLosesNoCall) {
   }
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   is_over = true;
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
   EXPECT_GT(succeeded, 500);
   EXPECT_EQ((*connection)->statistics().connect_count, 11u);
 }
@@ -64,7 +64,7 @@ TEST(DrainTest, ClientsAreAskedToLeaveAndMayFinishTheirCalls) {
 
   EXPECT_TRUE(world.server.stop(Deadline::after(5s)));
 
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_LE(now() - start, 200ms);
 }
 
@@ -75,7 +75,7 @@ TEST(DrainTest, RequestInFlightWhenTheServerStopsIsServed) {
       "caller", [&] { return EchoClient(*connection).echo(make_echo("just in time")); });
   ASSERT_TRUE(coroutine::yield());
   EXPECT_TRUE(world.server.stop(Deadline::after(5s)));
-  EXPECT_TRUE(call.join());
+  EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_EQ(world.service.echoed.size(), 1u);
 }
 
@@ -88,7 +88,7 @@ TEST(DrainTest, ClientThatDoesNotLeaveDelaysTheServerOnlyBriefly) {
   auto stop = coroutine::spawn("stop", [&] { return world.server.stop(Deadline::after(5s)); });
   EXPECT_EQ(peer.receive()->header.type, FrameType::hello);
   EXPECT_EQ(peer.receive()->header.type, FrameType::go_away);
-  EXPECT_TRUE(stop.join());
+  EXPECT_TRUE(stop.join(Deadline::never()));
   EXPECT_EQ(now() - start, 1s);
 }
 

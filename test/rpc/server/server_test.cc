@@ -90,7 +90,7 @@ TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
   EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
   EXPECT_EQ(refused.error().retry_after(), 70ms);
   EXPECT_EQ(coroutine::Scheduler::current().statistics().created_count, created);
-  ASSERT_TRUE(callers.join());
+  ASSERT_TRUE(callers.join(Deadline::never()));
   EXPECT_TRUE(client.echo(make_echo("")));
   const auto statistics = world.server.statistics();
   EXPECT_EQ(statistics_of(statistics, "corolane.test.Echo/Echo").refused_count, 1u);
@@ -110,7 +110,7 @@ TEST(ServerTest, LargeRequestsAreRefusedWhenTheirMemoryIsUsedUp) {
   EXPECT_THAT(second, fails_with(Code::resource_exhausted));
   EXPECT_TRUE(client.echo(make_echo("a small one")));
 
-  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
   EXPECT_TRUE(client.sleep(make_sleep(1ms, large)));
 }
 
@@ -122,7 +122,7 @@ TEST(ServerTest, ClosedClientCancelsItsHandlers) {
     auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(1s)); });
     ASSERT_TRUE(coroutine::sleep_for(10ms));
     connection->close();
-    EXPECT_FALSE(call.join());
+    EXPECT_FALSE(call.join(Deadline::never()));
   }
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.service.cancelled_count, 1);
@@ -144,10 +144,10 @@ TEST(ServerTest, StopLetsRunningCallsFinishAndRefusesNewOnes) {
   EXPECT_EQ(late.error().code(), Code::unavailable);
   EXPECT_FALSE(late.error().maybe_executed());
 
-  const auto reply = running.join();
+  const auto reply = running.join(Deadline::never());
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->text(), "done");
-  EXPECT_TRUE(stop.join());
+  EXPECT_TRUE(stop.join(Deadline::never()));
   EXPECT_FALSE(rpc::Client::connect(world.network, {"server", 1}, Deadline::after(1s)));
 }
 
@@ -165,7 +165,7 @@ TEST(ServerTest, StopCancelsAtItsDeadline) {
   EXPECT_EQ(stopped.error().code(), Code::deadline_exceeded);
   EXPECT_EQ(now() - start, 300ms);
   EXPECT_EQ(world.service.cancelled_count, 1);
-  const auto reply = running.join();
+  const auto reply = running.join(Deadline::never());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::unavailable);
   EXPECT_EQ(reply.error().message(),

@@ -130,7 +130,7 @@ TEST(HelloTest, ClientReportsAPeerThatIsNotAServer) {
   ASSERT_FALSE(client);
   EXPECT_NE(client.error().message().find("not a corolane frame"), std::string::npos)
       << client.error();
-  EXPECT_TRUE(web.join());
+  EXPECT_TRUE(web.join(Deadline::never()));
 }
 
 TEST(HelloTest, ClientGivesUpOnAPeerThatSaysNothing) {

@@ -80,7 +80,7 @@ TEST_F(ChessServiceTest, TwoPlayersAndASpectatorShareAGame) {
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->ply(), 2u);
 
-  const auto seen = spectator.join();
+  const auto seen = spectator.join(Deadline::never());
   ASSERT_TRUE(seen) << seen;
   EXPECT_EQ(seen->san(), "c5");
   EXPECT_EQ(look("table")->state().fen(),
@@ -164,7 +164,7 @@ TEST_F(ChessServiceTest, TwoSeekersPlayEachOther) {
   auto anna = coroutine::spawn("anna", [&] { return seek("anna"); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   const auto black = seek("ben");
-  const auto white = anna.join();
+  const auto white = anna.join(Deadline::never());
   ASSERT_TRUE(white && black) << white << black;
   EXPECT_EQ(white->seat(), WHITE);
   EXPECT_EQ(white->opponent(), "ben");
@@ -187,7 +187,7 @@ TEST_F(ChessServiceTest, PlayersWithTheLongestNamesPlayEachOther) {
   const auto ben = seek(std::string(100, 'b'));
   ASSERT_TRUE(ben) << ben;
   EXPECT_EQ(ben->opponent(), first);
-  EXPECT_TRUE(anna.join());
+  EXPECT_TRUE(anna.join(Deadline::never()));
 }
 
 TEST_F(ChessServiceTest, TheGameOfTwoSeekersHasAValidName) {
@@ -196,7 +196,7 @@ TEST_F(ChessServiceTest, TheGameOfTwoSeekersHasAValidName) {
   const auto ben = seek("ben", kind);
   ASSERT_TRUE(ben) << ben;
   EXPECT_TRUE(look(ben->game()));
-  EXPECT_TRUE(anna.join());
+  EXPECT_TRUE(anna.join(Deadline::never()));
   EXPECT_THAT(seek("ben", kind + "k"), fails_with(Code::invalid_argument));
   EXPECT_THAT(seek(""), fails_with(Code::invalid_argument));
 }
@@ -214,7 +214,7 @@ TEST_F(ChessServiceTest, ASeekerWhoseOpponentHasLeftIsToldToSeekAgain) {
   ASSERT_THAT(anna, fails_with(Code::aborted));
   EXPECT_THAT(anna.error().message(), HasSubstr("seek again"));
   EXPECT_LT(now() - start, 11s);
-  const auto met = gone.join();
+  const auto met = gone.join(Deadline::never());
   ASSERT_TRUE(met) << met;
   ASSERT_TRUE(coroutine::sleep_for(1min));
   EXPECT_EQ(look(met->game())->state().outcome(), "absence");

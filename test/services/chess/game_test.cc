@@ -136,7 +136,7 @@ TEST_F(GameTest, ACallWaitingForAMoveDelaysNoOther) {
   }
   ASSERT_TRUE(move("g", tokens.black, "c5"));
   for (std::size_t i = 0; i < spectators.size(); ++i) {
-    const auto seen = spectators[i].join();
+    const auto seen = spectators[i].join(Deadline::never());
     ASSERT_TRUE(seen) << seen;
     EXPECT_EQ(seen->san(), i % 2 == 0 ? "e4" : "c5");
   }
@@ -148,7 +148,7 @@ TEST_F(GameTest, ACallWaitingForAMoveFailsWhenTheGameEnds) {
   auto spectator = coroutine::spawn("spectator", [&] { return wait_move("g", 1); });
   ASSERT_TRUE(coroutine::sleep_for(1s));
   ASSERT_TRUE(resign("g", tokens.black));
-  const auto seen = spectator.join();
+  const auto seen = spectator.join(Deadline::never());
   ASSERT_THAT(seen, fails_with(Code::failed_precondition));
   EXPECT_EQ(seen.error().message(), "the game ended by resignation after 0 plies");
 }
@@ -472,7 +472,7 @@ TEST(GamesOfNodesTest, ACallWaitingForAMoveFollowsItsGameToAnotherNode) {
     const auto moved = of_node(i % 2 == 0 ? a : b, i).move(request);
     ASSERT_TRUE(moved) << moved;
     EXPECT_GE(moved->state().white_clock_ms(), 50'000U);
-    const auto seen = spectators[static_cast<std::size_t>(i)].join();
+    const auto seen = spectators[static_cast<std::size_t>(i)].join(Deadline::never());
     ASSERT_TRUE(seen) << seen;
     EXPECT_EQ(seen->uci(), "e2e4");
   }

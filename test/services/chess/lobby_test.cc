@@ -45,8 +45,8 @@ class LobbyTest : public testing::Test {
 TEST_F(LobbyTest, TwoSeekersAreToldOfEachOther) {
   auto anna = waits("anna", 1'500);
   auto ben = waits("ben", 1'520);
-  const auto for_anna = anna.join();
-  const auto for_ben = ben.join();
+  const auto for_anna = anna.join(Deadline::never());
+  const auto for_ben = ben.join(Deadline::never());
   ASSERT_TRUE(for_anna && for_ben);
   EXPECT_EQ(for_anna->game(), for_ben->game());
   EXPECT_EQ(for_anna->seat(), WHITE) << "the first to come";
@@ -59,19 +59,19 @@ TEST_F(LobbyTest, TheNearestByRatingIsFound) {
   auto far = waits("far", 1'600);
   auto near = waits("near", 1'450);
   auto farther = waits("farther", 1'580);  // Nearest to `far`.
-  EXPECT_EQ(far.join()->opponent(), "farther");
-  EXPECT_EQ(farther.join()->opponent(), "far");
+  EXPECT_EQ(far.join(Deadline::never())->opponent(), "farther");
+  EXPECT_EQ(farther.join(Deadline::never())->opponent(), "far");
   auto other = waits("other", 1'400);
-  EXPECT_EQ(near.join()->opponent(), "other");
+  EXPECT_EQ(near.join(Deadline::never())->opponent(), "other");
 }
 
 TEST_F(LobbyTest, ADistantPlayerIsFoundAfterAWhile) {
   const TimePoint start = now();
   auto weak = waits("weak", 1'500);
   auto strong = waits("strong", 1'801);
-  EXPECT_EQ(weak.join()->opponent(), "strong");
+  EXPECT_EQ(weak.join(Deadline::never())->opponent(), "strong");
   EXPECT_EQ(now() - start, 5s);
-  EXPECT_EQ(strong.join()->opponent(), "weak");
+  EXPECT_EQ(strong.join(Deadline::never())->opponent(), "weak");
 }
 
 // Otherwise players at the ends of the scale would never be found while others are nearer.
@@ -81,7 +81,7 @@ TEST_F(LobbyTest, ALongWaitingPlayerIsFoundAtOnce) {
   const TimePoint start = now();
   EXPECT_EQ(meet(node_, "beginner", 1'400)->opponent(), "master");
   EXPECT_EQ(now(), start);
-  EXPECT_TRUE(master.join());
+  EXPECT_TRUE(master.join(Deadline::never()));
 }
 
 TEST_F(LobbyTest, EachKindOfGameHasItsOwnLobby) {
@@ -89,10 +89,10 @@ TEST_F(LobbyTest, EachKindOfGameHasItsOwnLobby) {
   auto slow = waits("slow", 1'500, "60+30");
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_FALSE(blitz.is_done() || slow.is_done());
-  EXPECT_EQ(waits("second", 1'500, "60+30").join()->opponent(), "slow");
+  EXPECT_EQ(waits("second", 1'500, "60+30").join(Deadline::never())->opponent(), "slow");
   EXPECT_FALSE(blitz.is_done());
-  EXPECT_EQ(waits("third", 1'500, "5+0").join()->opponent(), "blitz");
-  EXPECT_TRUE(blitz.join());
+  EXPECT_EQ(waits("third", 1'500, "5+0").join(Deadline::never())->opponent(), "blitz");
+  EXPECT_TRUE(blitz.join(Deadline::never()));
 }
 
 TEST_F(LobbyTest, APlayerDoesNotMeetThemselves) {
@@ -100,22 +100,22 @@ TEST_F(LobbyTest, APlayerDoesNotMeetThemselves) {
   auto again = waits("anna", 1'500);
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_FALSE(first.is_done() || again.is_done());
-  EXPECT_EQ(waits("ben", 1'500).join()->opponent(), "anna");
+  EXPECT_EQ(waits("ben", 1'500).join(Deadline::never())->opponent(), "anna");
 }
 
 TEST_F(LobbyTest, APlayerWhoGaveUpIsNotFound) {
   auto anna = waits("anna", 1'500);
   anna.cancel();
-  EXPECT_THAT(anna.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(anna.join(Deadline::never()), fails_with(Code::cancelled));
   auto ben = waits("ben", 1'500);
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_FALSE(ben.is_done());
-  EXPECT_EQ(waits("carl", 1'500).join()->opponent(), "ben");
+  EXPECT_EQ(waits("carl", 1'500).join(Deadline::never())->opponent(), "ben");
 }
 
 TEST_F(LobbyTest, ASeekerWithoutAnOpponentFailsInTime) {
   const TimePoint start = now();
-  EXPECT_THAT(waits("anna", 1'500).join(), fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(waits("anna", 1'500).join(Deadline::never()), fails_with(Code::deadline_exceeded));
   EXPECT_LE(now() - start, 1min + 1ms);
 }
 
@@ -130,7 +130,7 @@ TEST_F(LobbyTest, PairsNeverComeApart) {
   std::vector<Seeker> seekers;
   std::map<std::string, MeetReply> met;
   const auto note = [&](Seeker& seeker) {
-    auto result = seeker.task.join();
+    auto result = seeker.task.join(Deadline::never());
     if (result) met.emplace(seeker.name, *result);
   };
   for (int i = 0; i < 300; ++i) {
@@ -179,7 +179,7 @@ TEST_F(LobbiesOfNodesTest, AWaitingPlayerIsFoundAfterTheLobbyHasMoved) {
     const auto second = meet(i % 2 == 0 ? a : b, "second", 1'500, kind(i));
     ASSERT_TRUE(second) << kind(i) << ": " << second;
     EXPECT_EQ(second->opponent(), "first");
-    const auto found = first[static_cast<std::size_t>(i)].join();
+    const auto found = first[static_cast<std::size_t>(i)].join(Deadline::never());
     ASSERT_TRUE(found) << kind(i) << ": " << found;
     EXPECT_EQ(found->game(), second->game());
   }
@@ -198,7 +198,7 @@ TEST_F(LobbiesOfNodesTest, AWaitingPlayerIsFoundAfterACrashOfTheLobbysNode) {
   for (int i = 0; i < kind_count; ++i) {
     const auto second = meet(a, "second", 1'500, kind(i));
     ASSERT_TRUE(second) << kind(i) << ": " << second;
-    const auto found = first[static_cast<std::size_t>(i)].join();
+    const auto found = first[static_cast<std::size_t>(i)].join(Deadline::never());
     ASSERT_TRUE(found) << kind(i) << ": " << found;
     EXPECT_EQ(found->game(), second->game());
   }

@@ -126,7 +126,7 @@ TEST_F(SteadyPlayTest, GamesEndAsExpectedThoughANodeCrashes) {
   const SteadyResult result = play_steadily(
       hall, plan, {.table_count = 5, .last_begin = Deadline::after(15s), .think_time = 100ms},
       history);
-  EXPECT_TRUE(storm.join());
+  EXPECT_TRUE(storm.join(Deadline::never()));
 
   EXPECT_THAT(result.failures, IsEmpty());
   EXPECT_GT(result.game_count, 50U);

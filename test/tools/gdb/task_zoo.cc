@@ -56,7 +56,7 @@ volatile int steps = 0;
 namespace {
 
 coroutine::Async<void> hear_the_bell(Event& bell) {
-  co_return co_await coroutine::until(Deadline::never(), bell.waiting());
+  co_return co_await coroutine::until(bell.waiting(), Deadline::never());
 }
 
 coroutine::Async<void> doze() { co_return co_await coroutine::until(Deadline::after(1h)); }

@@ -19,7 +19,7 @@ Result<void> create_all(std::size_t count) {
       return spawned.error();
     }
   }
-  if (auto joined = tasks.join(); !joined) return joined;
+  if (auto joined = tasks.join(Deadline::never()); !joined) return joined;
   check(entered_count == count, "every task was entered");
   return {};
 }

@@ -22,12 +22,12 @@ Result<Measurement> measure_suspended(std::size_t count, std::size_t bytes_befor
   if (auto yielded = coroutine::yield(); !yielded) return yielded.error();
   const Measurement measured = bytes_each(bytes_before, count);
   release.set();
-  if (auto joined = tasks.join(); !joined) return joined.error();
+  if (auto joined = tasks.join(Deadline::never()); !joined) return joined.error();
   return measured;
 }
 
 coroutine::Async<void> wait_for(coroutine::Event& event) {
-  co_return co_await coroutine::until(Deadline::never(), event.waiting());
+  co_return co_await coroutine::until(event.waiting(), Deadline::never());
 }
 
 Result<Measurement> measure_stackless(std::size_t count, std::size_t bytes_before) {
@@ -41,7 +41,7 @@ Result<Measurement> measure_stackless(std::size_t count, std::size_t bytes_befor
   if (auto yielded = coroutine::yield(); !yielded) return yielded.error();
   const Measurement measured = bytes_each(bytes_before, count);
   release.set();
-  if (auto joined = coroutines.join(); !joined) return joined.error();
+  if (auto joined = coroutines.join(Deadline::never()); !joined) return joined.error();
   return measured;
 }
 

@@ -212,7 +212,7 @@ Result<Measurement> our_longest_stop(std::size_t task_count) {
         });
         auto page = read_page(network, node.endpoints().admin, "/tasks?group=stack");
         runner.cancel();
-        static_cast<void>(runner.join());
+        static_cast<void>(runner.join(Deadline::never()));
         if (!page) return page.error();
         return Measurement{.value = milliseconds(longest)};
       });

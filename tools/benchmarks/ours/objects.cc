@@ -102,7 +102,7 @@ Result<Measurement> time_calls(std::size_t at_a_time, F call) {
       });
       if (!spawned) return spawned.error();
     }
-    auto joined = callers.join();
+    auto joined = callers.join(Deadline::never());
     watch.stop();
     if (!joined) return joined.error();
     return each * at_a_time;
@@ -255,7 +255,7 @@ Result<Measurement> time_by_the_clock(F act) {
     });
     if (!spawned) return spawned.error();
   }
-  if (auto joined = tasks.join(); !joined) return joined.error();
+  if (auto joined = tasks.join(Deadline::never()); !joined) return joined.error();
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
   return Measurement{.value = elapsed.count() / static_cast<double>(next)};

@@ -40,7 +40,7 @@ class Crowd {
 
   Result<void> leave() {
     exit_.close();
-    return tasks_.join();
+    return tasks_.join(Deadline::never());
   }
 
  private:
@@ -114,7 +114,7 @@ Result<Measurement> our_pool_serial() {
   return run_in_virtual_time([] {
     return worst_period_after_first([]() -> Result<void> {
       for (int index = 0; index < 1'000; ++index) {
-        if (auto ran = coroutine::spawn("alone", [] {}).join(); !ran) return ran;
+        if (auto ran = coroutine::spawn("alone", [] {}).join(Deadline::never()); !ran) return ran;
         if (auto slept = coroutine::sleep_for(1ms); !slept) return slept;
       }
       return {};

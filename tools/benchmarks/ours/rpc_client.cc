@@ -61,7 +61,7 @@ Result<void> run_once(const std::vector<std::unique_ptr<rpc::Client>>& clients,
       if (!spawned) return spawned.error();
     }
   }
-  if (auto joined = callers.join(); !joined) return joined;
+  if (auto joined = callers.join(Deadline::never()); !joined) return joined;
   std::printf("%llu %lld %llu %llu\n", static_cast<unsigned long long>(latency_ns.count()),
               static_cast<long long>((Clock::now() - start).count()),
               static_cast<unsigned long long>(latency_ns.quantile(0.5)),

@@ -114,7 +114,7 @@ Result<Measurement> count_calls(framework::Node& node, std::size_t shard_count, 
       });
       if (!spawned) return spawned.error();
     }
-    auto joined = callers.join();
+    auto joined = callers.join(Deadline::never());
     counts[shard.index()] = count;
     return joined;
   });

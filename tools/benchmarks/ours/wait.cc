@@ -30,7 +30,7 @@ Result<Measurement> time_in_task(F&& operation) {
 }
 
 Result<void> spawn_and_join() {
-  auto value = coroutine::spawn("child", [] { return 1; }).join();
+  auto value = coroutine::spawn("child", [] { return 1; }).join(Deadline::never());
   if (!value) return value.error();
   check(*value == 1, "the child ran");
   return {};
@@ -53,7 +53,7 @@ Result<Measurement> time_pingpong() {
     return {};
   });
   there.close();
-  if (auto joined = partner.join(); !joined) return joined.error();
+  if (auto joined = partner.join(Deadline::never()); !joined) return joined.error();
   return measured;
 }
 

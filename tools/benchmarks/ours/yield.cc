@@ -50,7 +50,7 @@ class YieldingRing {
   Result<void> stop() {
     check(step_count_ >= pass_count_ * ring_.count, "every task took its step in each pass");
     stopped_ = true;
-    return tasks_.join();
+    return tasks_.join(Deadline::never());
   }
 
  private:

@@ -26,6 +26,7 @@
 namespace my_game {
 namespace {
 
+using corolane::Deadline;
 using corolane::Histogram;
 using corolane::Result;
 using corolane::TimePoint;
@@ -73,7 +74,7 @@ Result<void> run_bots(net::Network& network, const std::vector<net::HostPort>& s
     });
     if (!spawned) return spawned.error();
   }
-  if (auto joined = bots.join(); !joined) return joined.error();
+  if (auto joined = bots.join(Deadline::never()); !joined) return joined.error();
 
   const std::chrono::duration<double> elapsed = corolane::now() - start;
   const auto in_ms = [](std::uint64_t us) { return static_cast<double>(us) / 1'000; };

@@ -109,7 +109,7 @@ Result<void> Account::deliver_first(Deadline deadline) {
     return {};
   });
   if (auto waited = wait_for(arrived, deadline); !waited) return waited;
-  if (auto received = call.join(); !received) return received;
+  if (auto received = call.join(Deadline::never()); !received) return received;
   state().mutable_on_the_way()->DeleteSubrange(0, 1);
   return save();
 }

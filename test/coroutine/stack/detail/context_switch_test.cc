@@ -38,7 +38,7 @@ int noted_depth() {
 TEST(ContextSwitchTest, TheThreadSanitizerForgetsAFlowThatHasEnded) {
   const int depth = noted_depth();
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE(spawn("task", [] { static_cast<void>(yield()); }).join());
+    EXPECT_TRUE(spawn("task", [] { static_cast<void>(yield()); }).join(Deadline::never()));
   }
   EXPECT_EQ(noted_depth(), depth);
 }

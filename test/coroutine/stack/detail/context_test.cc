@@ -84,8 +84,8 @@ TEST(ContextTest, ErrnoBelongsToTheTask) {
     keep(EAGAIN);
   });
   auto right = spawn("right", [&] { keep(EINTR); });
-  EXPECT_TRUE(left.join());
-  EXPECT_TRUE(right.join());
+  EXPECT_TRUE(left.join(Deadline::never()));
+  EXPECT_TRUE(right.join(Deadline::never()));
   EXPECT_EQ(errno, ENOENT);
 }
 
@@ -107,16 +107,16 @@ TEST(ContextTest, TheRoundingModeBelongsToTheTask) {
   };
   auto upward = spawn("upward", [&] { round(FE_UPWARD, std::nextafter(to_nearest, 1)); });
   auto nearest = spawn("nearest", [&] { round(FE_TONEAREST, to_nearest); });
-  EXPECT_TRUE(upward.join());
-  EXPECT_TRUE(nearest.join());
+  EXPECT_TRUE(upward.join(Deadline::never()));
+  EXPECT_TRUE(nearest.join(Deadline::never()));
   EXPECT_EQ(third(), to_nearest);
 }
 
 TEST(ContextTest, TheRoundingModeOfAnEndedTaskIsNotInherited) {
   auto careless = spawn("careless", [] { std::fesetround(FE_UPWARD); });
   auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
-  EXPECT_TRUE(careless.join());
-  EXPECT_TRUE(next.join());
+  EXPECT_TRUE(careless.join(Deadline::never()));
+  EXPECT_TRUE(next.join(Deadline::never()));
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
@@ -157,8 +157,8 @@ TEST(ContextTest, TasksBeginWithTheArithmeticOfTheirThread) {
       auto next = spawn("next", expect_it);
       EXPECT_TRUE(yield());
       expect_it();
-      EXPECT_TRUE(other.join());
-      EXPECT_TRUE(next.join());
+      EXPECT_TRUE(other.join(Deadline::never()));
+      EXPECT_TRUE(next.join(Deadline::never()));
     }));
     expect_it();
   });
@@ -177,8 +177,8 @@ TEST(ContextTest, TheArithmeticOfATaskIsThatOfTheSchedulerThatItRuns) {
     EXPECT_EQ(std::fegetround(), FE_UPWARD);
   });
   auto next = spawn("next", [] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); });
-  EXPECT_TRUE(next.join());
-  EXPECT_TRUE(outer.join());
+  EXPECT_TRUE(next.join(Deadline::never()));
+  EXPECT_TRUE(outer.join(Deadline::never()));
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
@@ -221,7 +221,7 @@ TEST(ContextTest, TasksSuspendedInsideCatchKeepTheirOwnExceptions) {
   for (const char* const name : {"one", "two", "three"}) {
     EXPECT_TRUE(group.spawn(name, [name] { suspend_inside_catch(name); }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 TEST(ContextTest, ATaskBegunInsideCatchHasNoException) {
@@ -232,7 +232,7 @@ TEST(ContextTest, ATaskBegunInsideCatchHasNoException) {
       EXPECT_EQ(std::current_exception(), nullptr);
       suspend_inside_catch("of the child");
     });
-    EXPECT_TRUE(child.join());
+    EXPECT_TRUE(child.join(Deadline::never()));
     EXPECT_EQ(current_message(), "of the parent");
   }
 }
@@ -271,7 +271,7 @@ TEST(ContextTest, NestedAndRethrownExceptionsStayWithTheirTask) {
       }
     }));
   }
-  EXPECT_TRUE(group.join());
+  EXPECT_TRUE(group.join(Deadline::never()));
 }
 
 // Suspends while an exception passes through the frame.
@@ -296,8 +296,8 @@ TEST(ContextTest, ATaskMaySuspendWhileAnExceptionUnwindsIt) {
   auto left = spawn("left", [&] { unwind("left"); });
   auto right = spawn("right", [&] { unwind("right"); });
   EXPECT_EQ(std::uncaught_exceptions(), 0);
-  EXPECT_TRUE(left.join());
-  EXPECT_TRUE(right.join());
+  EXPECT_TRUE(left.join(Deadline::never()));
+  EXPECT_TRUE(right.join(Deadline::never()));
 }
 
 // Uses at least half a kibibyte of stack for each level of depth.
@@ -312,15 +312,15 @@ TEST(ContextTest, ATaskHasTheStackThatItAskedFor) {
   auto small = spawn("small", [] { return deep_sum(20); }, {.stack_size_bytes = 16 * 1024});
   auto usual = spawn("usual", [] { return deep_sum(90); });
   auto large = spawn("large", [] { return deep_sum(400); }, {.stack_size_bytes = 256 * 1024});
-  EXPECT_EQ(small.join(), 20);
-  EXPECT_EQ(usual.join(), 90);
-  EXPECT_EQ(large.join(), 400);
+  EXPECT_EQ(small.join(Deadline::never()), 20);
+  EXPECT_EQ(usual.join(Deadline::never()), 90);
+  EXPECT_EQ(large.join(Deadline::never()), 400);
 }
 
 TEST(ContextDeathTest, AStackOverflowIsAFault) {
   const auto overflow = [] {
     auto task = spawn("bottomless", [] { return deep_sum(1'000'000); });
-    static_cast<void>(task.join());
+    static_cast<void>(task.join(Deadline::never()));
   };
   // The sanitizers catch the signal and exit with their own status.
   EXPECT_EXIT(
@@ -337,7 +337,7 @@ TEST(ContextTest, AFlowReusesTheFakeStackOfAnEndedOne) {
   const auto fake_stack_of_a_task = [] {
     void* fake_stack = nullptr;
     auto task = spawn("flow", [&] { fake_stack = __asan_get_current_fake_stack(); });
-    EXPECT_TRUE(task.join());
+    EXPECT_TRUE(task.join(Deadline::never()));
     return fake_stack;
   };
   void* const first = fake_stack_of_a_task();

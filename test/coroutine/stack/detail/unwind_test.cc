@@ -84,13 +84,13 @@ TEST_F(UnwindTest, WalksATaskThatWaits) {
   auto task = spawn_deep([] { EXPECT_TRUE(sleep_for(1s)); });
   expect_both_calls();
   EXPECT_EQ(trace_of(id_), trace_of(id_));
-  EXPECT_TRUE(task.join());  // It continues undisturbed.
+  EXPECT_TRUE(task.join(Deadline::never()));  // It continues undisturbed.
 }
 
 TEST_F(UnwindTest, WalksATaskThatYielded) {
   auto task = spawn_deep([] { EXPECT_TRUE(yield()); });
   expect_both_calls();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST_F(UnwindTest, WalksATaskThatWaitedAndIsReadyAgain) {
@@ -100,7 +100,7 @@ TEST_F(UnwindTest, WalksATaskThatWaitedAndIsReadyAgain) {
   auto task = spawn_deep([] { EXPECT_TRUE(door->wait(Deadline::never())); });
   event.set();
   expect_both_calls();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST_F(UnwindTest, WalksATaskThatSuspendedInsideACatch) {
@@ -112,7 +112,7 @@ TEST_F(UnwindTest, WalksATaskThatSuspendedInsideACatch) {
     }
   });
   expect_both_calls();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST_F(UnwindTest, WalksThroughLibrariesWithoutFramePointers) {
@@ -124,7 +124,7 @@ TEST_F(UnwindTest, WalksThroughLibrariesWithoutFramePointers) {
     });
   });
   expect_both_calls();
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
 }
 
 TEST_F(UnwindTest, WalksTheCallingTask) {
@@ -147,8 +147,8 @@ TEST_F(UnwindTest, EveryTraceEndsWhereTheTaskBegan) {
   ASSERT_FALSE(deep_trace.empty());
   ASSERT_FALSE(shallow_trace.empty());
   EXPECT_EQ(deep_trace.back(), shallow_trace.back());
-  EXPECT_TRUE(deep.join());
-  EXPECT_TRUE(shallow.join());
+  EXPECT_TRUE(deep.join(Deadline::never()));
+  EXPECT_TRUE(shallow.join(Deadline::never()));
 }
 
 [[gnu::noinline]] int descend(int depth) {
@@ -163,7 +163,7 @@ TEST_F(UnwindTest, ADeepStackKeepsItsInnermostFrames) {
   EXPECT_TRUE(yield());
   const StackTrace trace = Scheduler::current().tasks({.traces = true}).back().trace;
   EXPECT_EQ(trace.return_addresses.size(), StackTrace::depth_max);
-  EXPECT_EQ(task.join(), 500);
+  EXPECT_EQ(task.join(Deadline::never()), 500);
 }
 
 TEST_F(UnwindTest, ATaskThatHasNotBegunOrHasEndedHasNoTrace) {
@@ -173,7 +173,7 @@ TEST_F(UnwindTest, ATaskThatHasNotBegunOrHasEndedHasNoTrace) {
   EXPECT_TRUE(yield());
   ASSERT_EQ(Scheduler::current().task(id)->state, TaskState::ended);
   EXPECT_THAT(trace_of(id).return_addresses, IsEmpty());
-  EXPECT_TRUE(task.join());
+  EXPECT_TRUE(task.join(Deadline::never()));
   EXPECT_FALSE(Scheduler::current().task(id));
 }
 

@@ -135,7 +135,7 @@ TEST_F(MembershipTest, AKeptLeaseLastsAndTheFenceStays) {
   }
   EXPECT_TRUE(entry());
   keeping.cancel();
-  EXPECT_EQ(keeping.join(), Code::cancelled);
+  EXPECT_EQ(keeping.join(Deadline::never()), Code::cancelled);
   EXPECT_TRUE(fence_.is_in_time()) << "a cancelled node is not a fenced one";
 }
 
@@ -159,7 +159,7 @@ TEST_F(MembershipTest, ASilentDirectoryFencesTheNodeBeforeItsLeaseEnds) {
   join();
   auto keeping = start_keeping();
   directory_.cut();
-  EXPECT_EQ(keeping.join(), Code::unavailable);
+  EXPECT_EQ(keeping.join(Deadline::never()), Code::unavailable);
   EXPECT_EQ(now() - start, 4'500ms);
   EXPECT_FALSE(fence_.is_in_time());
   EXPECT_TRUE(entry()) << "no other node owns its partitions yet";
@@ -194,7 +194,7 @@ TEST_F(MembershipTest, ANodeThatHasLostItsKeyIsFencedAtOnce) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
   membership_->lose();
   EXPECT_TRUE(is_fenced());
-  EXPECT_EQ(keeping.join(), Code::not_found);
+  EXPECT_EQ(keeping.join(Deadline::never()), Code::not_found);
   EXPECT_TRUE(is_fenced());
 }
 
@@ -204,7 +204,7 @@ TEST_F(MembershipTest, ALateAnswerDoesNotRaiseTheFenceOfANodeThatHasLostItsKey) 
   directory_.delay = 800ms;
   ASSERT_TRUE(coroutine::sleep_for(1'700ms));
   membership_->lose();
-  EXPECT_EQ(keeping.join(), Code::not_found);
+  EXPECT_EQ(keeping.join(Deadline::never()), Code::not_found);
   EXPECT_TRUE(is_fenced());
 }
 
@@ -236,7 +236,7 @@ TEST_F(MembershipTest, LeavingFencesTheNodeBeforeItSuspends) {
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   EXPECT_TRUE(is_fenced());
   EXPECT_TRUE(entry());
-  EXPECT_TRUE(leaving.join());
+  EXPECT_TRUE(leaving.join(Deadline::never()));
 }
 
 TEST_F(MembershipTest, ANodeOfADirectoryOfItsOwnIsNeverFenced) {

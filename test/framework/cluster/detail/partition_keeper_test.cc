@@ -466,7 +466,7 @@ TEST_F(PartitionKeeperTest, AHandOverThatArrivesAfterItsEndIsRefused) {
   for (const Partition partition : a_->tenants.releases.at(0)) {
     EXPECT_EQ(a_->ownership.epoch(partition), entry(partition).modified_at);
   }
-  EXPECT_TRUE(next_arrive_in_time.join());
+  EXPECT_TRUE(next_arrive_in_time.join(Deadline::never()));
 }
 
 TEST_F(PartitionKeeperTest, AFencedNodeDoesNotTakeBackWhatItReleased) {

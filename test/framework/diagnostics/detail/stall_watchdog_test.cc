@@ -69,7 +69,7 @@ TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
     const StallWatchdog watchdog({&real.scheduler}, {.kept_count = 64}, log);
     for (int i = 0; i < 50; ++i) {
       auto handler = coroutine::spawn("a busy handler", [&] { keep_the_loop(watchdog); });
-      ASSERT_TRUE(handler.join());
+      ASSERT_TRUE(handler.join(Deadline::never()));
       wait_for_the_end(watchdog);
     }
     const auto stalls = watchdog.last_stalls();
@@ -122,7 +122,7 @@ TEST(StallWatchdogTest, AStalledLoopIsStuckUntilItTurns) {
       }
       EXPECT_TRUE(watchdog.is_stuck());
     });
-    ASSERT_TRUE(handler.join());
+    ASSERT_TRUE(handler.join(Deadline::never()));
     wait_for_the_end(watchdog);
     EXPECT_FALSE(watchdog.is_stuck());
   });

@@ -264,7 +264,7 @@ TEST_F(EtcdClientTest, CancellationEndsACall) {
   auto task = coroutine::spawn("call", [&] { return client_->call(change, soon()); });
   pass(100ms);
   task.cancel();
-  const auto answer = task.join();
+  const auto answer = task.join(Deadline::never());
   ASSERT_THAT(answer, fails_with(Code::cancelled));
   EXPECT_TRUE(answer.error().maybe_executed());
 }
@@ -409,7 +409,7 @@ TEST_F(EtcdClientTokenTest, AnUrgentCallDoesNotWaitForTheTokenOfOthers) {
   EXPECT_EQ(client_->call_at_once(question, soon()), "well");
   EXPECT_LT(now() - start, 200ms);
   stuck.cancel();
-  EXPECT_THAT(stuck.join(), fails_with(Code::cancelled));
+  EXPECT_THAT(stuck.join(Deadline::never()), fails_with(Code::cancelled));
 }
 
 // A watch of a member that sends the lines of the test.

@@ -148,7 +148,7 @@ void keep_loop(ChildProcess& node, const net::Endpoint& address, std::chrono::mi
     ASSERT_TRUE(coroutine::sleep_for(1ms));  // The loop sends the call before it waits.
     EXPECT_EQ(node.read_line(), "keeps the loop");
     while_kept();
-    EXPECT_TRUE(busy.join());
+    EXPECT_TRUE(busy.join(Deadline::never()));
   });
   EXPECT_TRUE(ran) << ran;
 }

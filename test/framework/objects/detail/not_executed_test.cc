@@ -95,7 +95,7 @@ TEST(NotExecutedTest, AFullMailboxIsMarkedNotExecutedAndRetriedOverTheWire) {
   ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
   EXPECT_TRUE(refused.error().not_executed());
   EXPECT_TRUE(stage.run(true));
-  EXPECT_TRUE(first.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
   EXPECT_EQ(count, 2);
   EXPECT_GE(stage.client->statistics().retry_count, 1u);
 }

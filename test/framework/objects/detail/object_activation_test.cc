@@ -44,7 +44,7 @@ TEST_F(ObjectActivationTest, TheFirstCallsShareOneActivation) {
   }
   std::int64_t sum = 0;
   for (auto& call : calls) {
-    auto reply = call.join();
+    auto reply = call.join(Deadline::never());
     ASSERT_TRUE(reply) << reply;
     sum = std::max(sum, reply->value());
   }
@@ -79,7 +79,7 @@ TEST_F(ObjectActivationTest, AFailedActivationFailsAllWaitingCalls) {
         coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); }));
   }
   const TimePoint start = now();
-  for (auto& call : calls) EXPECT_THAT(call.join(), fails_with(Code::unavailable));
+  for (auto& call : calls) EXPECT_THAT(call.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_EQ(now() - start, 1s);
   EXPECT_EQ(store_.seal_count, 1);
   EXPECT_EQ(shard.host.statistics().active_count, 0U);
@@ -93,8 +93,8 @@ TEST_F(ObjectActivationTest, ACallerThatGivesUpDoesNotAffectTheOthers) {
   });
   auto patient =
       coroutine::spawn("patient", [&] { return shard.counter("a").add(add_request(1)); });
-  EXPECT_THAT(hasty.join(), fails_with(Code::deadline_exceeded));
-  EXPECT_EQ(patient.join()->value(), 1);
+  EXPECT_THAT(hasty.join(Deadline::never()), fails_with(Code::deadline_exceeded));
+  EXPECT_EQ(patient.join(Deadline::never())->value(), 1);
 }
 
 // Otherwise a client could fill the store with names: one for each call that it gives up at once.
@@ -117,9 +117,9 @@ TEST_F(ObjectActivationTest, ASealIsNotReleasedUnderTheNextCall) {
   ASSERT_TRUE(coroutine::sleep_for(5ms));
   auto next =
       coroutine::spawn("next", [&] { return shard.counter("a").add_for_good(add_request(2)); });
-  EXPECT_THAT(lost.join(), fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(lost.join(Deadline::never()), fails_with(Code::deadline_exceeded));
   store_.loses_answers_of_seals = false;
-  ASSERT_TRUE(next.join());
+  ASSERT_TRUE(next.join(Deadline::never()));
   EXPECT_EQ(shard.counter("a").add_for_good(add_request(3))->value(), 5);
 }
 

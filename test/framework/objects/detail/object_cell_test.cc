@@ -395,7 +395,7 @@ TEST_F(ObjectCellTest, AHandlerOutsideItsTurnIsWokenWhenTheObjectCloses) {
   EXPECT_FALSE(waiting.is_done());
   const TimePoint start = now();
   cell_->set_closing(true);
-  EXPECT_THAT(waiting.join(), fails_with(Code::aborted));
+  EXPECT_THAT(waiting.join(Deadline::never()), fails_with(Code::aborted));
   EXPECT_EQ(now(), start);
   EXPECT_THAT(cell_->wait_outside(event, Deadline::never()), fails_with(Code::aborted));
   cell_->set_closing(false);
@@ -418,7 +418,7 @@ TEST_F(ObjectCellTest, ADropWaitsForTheHandlersOutside) {
   cell_->come_back();
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   EXPECT_FALSE(cell_->is_active());
-  static_cast<void>(dropping.join());
+  static_cast<void>(dropping.join(Deadline::never()));
 }
 
 TEST_F(ObjectCellTest, RunningHandlersAreCancelledAlone) {
@@ -439,7 +439,7 @@ TEST_F(ObjectCellTest, RunningHandlersAreCancelledAlone) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const TimePoint start = now();
   cell_->cancel_handlers();
-  for (auto& task : tasks) EXPECT_EQ(task.join(), Code::cancelled);
+  for (auto& task : tasks) EXPECT_EQ(task.join(Deadline::never()), Code::cancelled);
   EXPECT_EQ(now() - start, 1ms);
 }
 

@@ -66,7 +66,7 @@ TEST_F(ObjectHostTest, OneCallAtATimeChangesAnObject) {
         coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 3ms)); }));
   }
   std::int64_t expected = 0;
-  for (auto& call : calls) EXPECT_EQ(call.join()->value(), ++expected);
+  for (auto& call : calls) EXPECT_EQ(call.join(Deadline::never())->value(), ++expected);
 }
 
 TEST_F(ObjectHostTest, ReadersOverlap) {
@@ -79,7 +79,7 @@ TEST_F(ObjectHostTest, ReadersOverlap) {
   for (int i = 0; i < 20; ++i) {
     calls.push_back(coroutine::spawn("call", [&] { return shard.counter("a").get(request); }));
   }
-  for (auto& call : calls) EXPECT_EQ(call.join()->value(), 1);
+  for (auto& call : calls) EXPECT_EQ(call.join(Deadline::never())->value(), 1);
   EXPECT_EQ(now() - start, 100ms);
 }
 
@@ -88,11 +88,11 @@ TEST_F(ObjectHostTest, AFullMailboxRefuses) {
   auto first = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1s)); });
   auto second = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
   auto third = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1)); });
-  const auto refused = third.join();
+  const auto refused = third.join(Deadline::never());
   ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
   EXPECT_GT(refused.error().retry_after(), 0ms);
-  EXPECT_TRUE(first.join());
-  EXPECT_EQ(second.join()->value(), 2);
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_EQ(second.join(Deadline::never())->value(), 2);
 }
 
 TEST_F(ObjectHostTest, ACycleIsRefusedAtOnceAndNamed) {
@@ -121,7 +121,7 @@ TEST_F(ObjectHostTest, WaitingReadersDoNotFillTheMailboxOfWriters) {
   EXPECT_THAT(shard.counter("a").get(test::GetRequest()), fails_with(Code::resource_exhausted))
       << "one reader more";
   EXPECT_EQ(shard.counter("a").add(add_request(1))->value(), 2);
-  for (auto& reader : readers) EXPECT_TRUE(reader.join());
+  for (auto& reader : readers) EXPECT_TRUE(reader.join(Deadline::never()));
   EXPECT_TRUE(shard.counter("a").get(test::GetRequest()));
 }
 
@@ -150,7 +150,7 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventDoNotFillTheMailboxOfOthers) {
   waits = false;
   EXPECT_TRUE(stage.puppet("a").run({}));
   event.pulse();
-  for (auto& call : calls) EXPECT_TRUE(call.join());
+  for (auto& call : calls) EXPECT_TRUE(call.join(Deadline::never()));
   waits = true;
   EXPECT_THAT(stage.puppet("a").run({}, {.deadline = Deadline::after(1ms)}),
               fails_with(Code::deadline_exceeded))
@@ -202,7 +202,9 @@ TEST_F(ObjectHostTest, ALongerChainIsRefusedOnArrival) {
     return shard.host.serve_or_send_on(type, type.method(0), AddRequest(), context, sink);
   };
   EXPECT_THAT(serve(chain), fails_with(Code::failed_precondition));
-  EXPECT_TRUE(coroutine::spawn("call", [&] { return serve(std::span(chain).first(256)); }).join());
+  EXPECT_TRUE(coroutine::spawn("call", [&] {
+                return serve(std::span(chain).first(256));
+              }).join(Deadline::never()));
 }
 
 // Keeps nothing, so that the resident memory is the host's.
@@ -329,7 +331,7 @@ TEST_F(ObjectHostTest, CountsWhatHappensToTheObjectsOfAType) {
       coroutine::spawn("slow", [&] { return shard.counter("a").add(add_request(1, 10ms)); });
   ASSERT_TRUE(coroutine::sleep_for(1ms));
   EXPECT_FALSE(shard.counter("a").add(add_request(1)));
-  ASSERT_TRUE(slow.join());
+  ASSERT_TRUE(slow.join(Deadline::never()));
   ObjectStatistics counted = shard.host.types()[0]->statistics();
   EXPECT_EQ(counted.active_count, 2U);
   EXPECT_EQ(counted.unsaved_count, 2U);
@@ -367,7 +369,7 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
   }
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   for (int i = 1; i <= 20; ++i) {
-    const auto reply = calls[static_cast<std::size_t>(i - 1)].join();
+    const auto reply = calls[static_cast<std::size_t>(i - 1)].join(Deadline::never());
     ASSERT_TRUE(reply) << reply;
     EXPECT_GE(reply->value(), i);
   }
@@ -440,7 +442,7 @@ TEST_F(ObjectHostTest, ReadOnlyCallsStoreNothing) {
   auto one = coroutine::spawn("call", read);
   auto other = coroutine::spawn("call", read);
   for (auto* call : {&one, &other}) {
-    const auto got = call->join();
+    const auto got = call->join(Deadline::never());
     ASSERT_TRUE(got) << got;
     EXPECT_EQ(got->value(), 1);
   }

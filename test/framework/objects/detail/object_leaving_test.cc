@@ -85,7 +85,7 @@ TEST_F(ObjectLeavingTest, ACallThatWaitsForAnEventFailsWhenTheObjectMoves) {
   shard.ownership.set_epoch(partition, 0);
   shard.host.resume(shard.ownership, std::array{partition});
   // Its router looks for the next owner until the deadline.
-  EXPECT_THAT(call.join(), fails_with(Code::unavailable));
+  EXPECT_THAT(call.join(Deadline::never()), fails_with(Code::unavailable));
 }
 
 TEST_F(ObjectLeavingTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExecuted) {
@@ -104,7 +104,7 @@ TEST_F(ObjectLeavingTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExec
   const Partition partition = partition_of("corolane.test.Puppet", "a");
   stage.host.release(stage.ownership, std::array{partition}, Deadline::after(50ms));
   stage.host.resume(stage.ownership, std::array{partition});
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::aborted));
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_EQ(run_count, 1);
@@ -120,10 +120,10 @@ TEST_F(ObjectLeavingTest, AHandlerOfALostObjectIsCancelled) {
   shard.host.drop_all();
   EXPECT_EQ(now(), lost_at);
   // The router retries the call that was not executed with the next owner, until the deadline.
-  const auto reply = call.join();
+  const auto reply = call.join(Deadline::never());
   ASSERT_FALSE(reply);
   EXPECT_TRUE(reply.error().maybe_executed());
-  EXPECT_FALSE(waiting.join());
+  EXPECT_FALSE(waiting.join(Deadline::never()));
 }
 
 TEST_F(ObjectLeavingTest, ABusyPartitionIsNotReleased) {
@@ -137,7 +137,7 @@ TEST_F(ObjectLeavingTest, ABusyPartitionIsNotReleased) {
   const auto kept = shard.host.release(shard.ownership, partitions, Deadline::after(50ms));
   EXPECT_THAT(kept, testing::ElementsAre(partitions[0]));
   shard.host.resume(shard.ownership, partitions);
-  EXPECT_EQ(call.join()->value(), 1);
+  EXPECT_EQ(call.join(Deadline::never())->value(), 1);
   EXPECT_TRUE(shard.host.release(shard.ownership, partitions, Deadline::after(50ms)).empty());
   shard.host.resume(shard.ownership, partitions);
   EXPECT_EQ(shard.counter("a").get({})->value(), 1);
@@ -191,8 +191,8 @@ TEST_F(ObjectLeavingTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
   auto next = coroutine::spawn("call", [&] { return stage.puppet("a").look({}); });
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   next.cancel();
-  static_cast<void>(next.join());
-  EXPECT_FALSE(inside.join());
+  static_cast<void>(next.join(Deadline::never()));
+  EXPECT_FALSE(inside.join(Deadline::never()));
   EXPECT_EQ(stage.puppet("a").look({})->value(), 0);
 }
 

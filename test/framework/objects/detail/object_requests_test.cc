@@ -119,8 +119,8 @@ TEST_F(ObjectRequestsTest, TheSameRequestWaitsForTheFirst) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(run_count, 1);
   go_on.set();
-  EXPECT_TRUE(first.join());
-  EXPECT_TRUE(again.join());
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_TRUE(again.join(Deadline::never()));
   EXPECT_EQ(run_count, 1);
 }
 

@@ -80,7 +80,7 @@ TEST(BroadcastTest, ReadersWaitUntilTheBroadcastBegins) {
   auto reading = coroutine::spawn("reading", [&] { return reader.next(Deadline::after(1s)); });
   ASSERT_TRUE(coroutine::sleep_for(500ms));
   broadcast->begin({.epoch = 3, .sequence = 4}, Gap::moved);
-  const auto begun = reading.join();
+  const auto begun = reading.join(Deadline::never());
   ASSERT_TRUE(begun) << begun;
   EXPECT_EQ(begun->gap, Gap::begin);
   EXPECT_EQ(begun->position, (Position{.epoch = 3, .sequence = 4}));

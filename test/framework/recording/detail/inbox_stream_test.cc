@@ -89,7 +89,7 @@ TEST_F(InboxStreamTest, AReaderWaitsForBytesUntilItsDeadline) {
     auto reading = coroutine::spawn("read", [&] { return read(); });
     turn();
     feed_.bytes(1, "late");
-    EXPECT_EQ(reading.join().value_or("?"), "late");
+    EXPECT_EQ(reading.join(Deadline::never()).value_or("?"), "late");
   });
 }
 
@@ -134,7 +134,7 @@ TEST_F(InboxStreamTest, AWriterWaitsAboveTheMark) {
         turn();
         EXPECT_FALSE(writing.is_done());
         feed_.written(1, 1);
-        EXPECT_TRUE(writing.join());
+        EXPECT_TRUE(writing.join(Deadline::never()));
       },
       {.output_bytes_max = 10});
 }
@@ -187,7 +187,7 @@ TEST_F(InboxStreamTest, ABrokenStreamIsReadToItsEndAndWrittenNoMore) {
     ASSERT_THAT(end, fails_with(Code::unavailable));
     EXPECT_EQ(end.error().message(), "connection reset");
     EXPECT_TRUE(stream_->is_closed());
-    EXPECT_THAT(flushing.join(), fails_with(Code::unavailable));
+    EXPECT_THAT(flushing.join(Deadline::never()), fails_with(Code::unavailable));
     EXPECT_THAT(try_write("more"), fails_with(Code::unavailable));
   });
 }
@@ -211,7 +211,7 @@ TEST_F(InboxStreamTest, InputOutlivesAFailedOutput) {
         });
         turn();
         feed_.write_failed(1, "broken pipe");
-        const auto written = writing.join();
+        const auto written = writing.join(Deadline::never());
         ASSERT_THAT(written, fails_with(Code::unavailable));
         EXPECT_EQ(written.error().message(), "broken pipe");
         EXPECT_THAT(try_write("more"), fails_with(Code::unavailable)) << "full or not";
@@ -237,8 +237,8 @@ TEST_F(InboxStreamTest, AClosedStreamEndsItsReadersAndWriters) {
         asked();
         stream_->close();
         stream_->close();
-        EXPECT_THAT(reading.join(), fails_with(Code::unavailable));
-        EXPECT_THAT(writing.join(), fails_with(Code::unavailable));
+        EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
+        EXPECT_THAT(writing.join(Deadline::never()), fails_with(Code::unavailable));
         EXPECT_THAT(try_write("more"), fails_with(Code::unavailable));
         EXPECT_THAT(read(), fails_with(Code::unavailable));
         EXPECT_THAT(asked(), ElementsAre("close 1"));

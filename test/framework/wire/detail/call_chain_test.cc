@@ -26,7 +26,7 @@ TEST(CallChainTest, ALongChainIsFreedOnASmallStack) {
   for (const std::size_t stack_size_bytes : {16 * 1024UZ, 64 * 1024UZ}) {
     auto task = coroutine::spawn("small", [] { chain_of(15'000).reset(); },
                                  {.stack_size_bytes = stack_size_bytes});
-    EXPECT_TRUE(task.join());
+    EXPECT_TRUE(task.join(Deadline::never()));
   }
 }
 

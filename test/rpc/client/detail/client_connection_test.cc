@@ -155,8 +155,8 @@ TEST_F(ClientConnectionTest, RepliesReachTheirCallsInAnyOrder) {
   for (const auto& each : {other_request, request}) {
     server_->send({.type = FrameType::reply, .call_id = each.header.call_id}, each.message);
   }
-  EXPECT_EQ(first.join(), "1");
-  EXPECT_EQ(second.join(), "2");
+  EXPECT_EQ(first.join(Deadline::never()), "1");
+  EXPECT_EQ(second.join(Deadline::never()), "2");
 }
 
 TEST_F(ClientConnectionTest, ErrorOfTheServerArrivesWhole) {
@@ -170,13 +170,14 @@ TEST_F(ClientConnectionTest, ErrorOfTheServerArrivesWhole) {
                 "detailno such game");
   const Error expected =
       Error(Code::not_found, "no such game").with_maybe_executed().with_retry_after(250ms);
-  EXPECT_EQ(caller.join(), Result<std::string>(Error(expected).with_detail("detail")));
+  EXPECT_EQ(caller.join(Deadline::never()),
+            Result<std::string>(Error(expected).with_detail("detail")));
 }
 
 TEST_F(ClientConnectionTest, ReplyThatCannotBeParsedIsInternal) {
   auto caller = call("");
   server_->send({.type = FrameType::reply, .call_id = receive().header.call_id}, "\xff");
-  const auto reply = caller.join();
+  const auto reply = caller.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::internal));
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_TRUE(connection_->takes_calls());
@@ -191,7 +192,7 @@ TEST_F(ClientConnectionTest, CallerWhoseDeadlinePassesTellsTheServer) {
   EXPECT_EQ(now() - start, 50ms + way);
   EXPECT_EQ(cancel.header.type, FrameType::cancel);
   EXPECT_EQ(cancel.header.call_id, request.header.call_id);
-  const auto reply = caller.join();
+  const auto reply = caller.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(reply.error().maybe_executed());
 }
@@ -202,7 +203,7 @@ TEST_F(ClientConnectionTest, CancelledCallerTellsTheServer) {
   EXPECT_EQ(request.header.time, 0u);
   caller.cancel();
   EXPECT_EQ(receive().header.type, FrameType::cancel);
-  const auto reply = caller.join();
+  const auto reply = caller.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::cancelled));
   EXPECT_TRUE(reply.error().maybe_executed());
 }
@@ -210,7 +211,7 @@ TEST_F(ClientConnectionTest, CancelledCallerTellsTheServer) {
 TEST_F(ClientConnectionTest, ReplyAfterTheCallerGaveUpReachesNoOtherCall) {
   auto gone = call("", Deadline::after(10ms));
   const std::uint64_t late_id = receive().header.call_id;
-  EXPECT_FALSE(gone.join());
+  EXPECT_FALSE(gone.join(Deadline::never()));
   EXPECT_EQ(receive().header.type, FrameType::cancel);
 
   auto caller = call("");
@@ -219,7 +220,7 @@ TEST_F(ClientConnectionTest, ReplyAfterTheCallerGaveUpReachesNoOtherCall) {
   server_->send({.type = FrameType::item, .call_id = late_id});
   reply(id, "in time");
 
-  EXPECT_EQ(caller.join(), "in time");
+  EXPECT_EQ(caller.join(Deadline::never()), "in time");
   EXPECT_TRUE(connection_->takes_calls());
 }
 
@@ -230,7 +231,7 @@ TEST_F(ClientConnectionTest, LostConnectionEndsAllThatWaits) {
   settle();
   network_.reset(server_->stream());
   for (auto* const caller : {&first, &second}) {
-    const auto reply = caller->join();
+    const auto reply = caller->join(Deadline::never());
     ASSERT_THAT(reply, fails_with(Code::unavailable));
     EXPECT_TRUE(reply.error().maybe_executed());
   }
@@ -243,7 +244,7 @@ TEST_F(ClientConnectionTest, CodeOfAByeReachesTheCallsThatWait) {
   auto caller = call("");
   settle();
   server_->send({.type = FrameType::bye, .code = static_cast<std::uint8_t>(Code::aborted)}, "why");
-  const auto reply = caller.join();
+  const auto reply = caller.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::aborted));
   EXPECT_EQ(reply.error().message(), "lost the connection to server:1: why");
 }
@@ -266,7 +267,7 @@ TEST_F(ClientConnectionTest, CallsThatRunMayEndAfterTheServerAskedToLeave) {
 
   reply(id, "the last one");
 
-  EXPECT_EQ(caller.join(), "the last one");
+  EXPECT_EQ(caller.join(Deadline::never()), "the last one");
   EXPECT_TRUE(server_hears_the_end());  // The server may still send.
   EXPECT_EQ(host_.events, (Events{"opened", "asked to leave"}));
   server_->stream().close();
@@ -333,7 +334,7 @@ TEST_F(ClientConnectionTest, AbandonedStreamIsCancelledOnceAndGetsNoMoreRoom) {
 TEST_F(ClientConnectionTest, ItemOfACallWithOneReplyBreaksTheProtocol) {
   auto caller = call("");
   server_->send({.type = FrameType::item, .call_id = receive().header.call_id});
-  const auto reply = caller.join();
+  const auto reply = caller.join(Deadline::never());
   ASSERT_THAT(reply, fails_with(Code::invalid_argument));
   EXPECT_TRUE(reply.error().maybe_executed());
   EXPECT_TRUE(connection_->broke_protocol());
@@ -385,9 +386,9 @@ TEST_F(ClientConnectionTest, RequestThatWaitsForRoomMayHaveArrivedWhenTheConnect
   auto notifier = coroutine::spawn("notifier", [&] { return notify(above_the_mark); });
   settle();
   network_.reset(connection_->stream());
-  const auto called = caller.join();
-  const auto opened = opener.join();
-  const auto noted = notifier.join();
+  const auto called = caller.join(Deadline::never());
+  const auto opened = opener.join(Deadline::never());
+  const auto noted = notifier.join(Deadline::never());
   ASSERT_THAT(called, fails_with(Code::unavailable));
   EXPECT_TRUE(called.error().maybe_executed());
   ASSERT_THAT(opened, fails_with(Code::unavailable));
@@ -415,7 +416,7 @@ TEST_F(ClientConnectionTest, AnswerToAOneWayRequestEndsNoCall) {
                  .code = static_cast<std::uint8_t>(Code::unimplemented),
                  .call_id = receive().header.call_id});
   reply(id, "answered");
-  EXPECT_EQ(caller.join(), "answered");
+  EXPECT_EQ(caller.join(Deadline::never()), "answered");
 }
 
 TEST_F(ClientConnectionTest, EndIsAtOnceAndOverWaitsForTheTasksInside) {
@@ -430,8 +431,8 @@ TEST_F(ClientConnectionTest, EndIsAtOnceAndOverWaitsForTheTasksInside) {
   EXPECT_EQ(connection_->pending_count(), 0u);
   EXPECT_EQ(host_.events, (Events{"opened", "lost"}));
   const Result<std::string> expected = Error(Code::aborted, "enough").with_maybe_executed();
-  EXPECT_EQ(waiting.join(), expected);
-  EXPECT_EQ(sending.join(), expected);
+  EXPECT_EQ(waiting.join(Deadline::never()), expected);
+  EXPECT_EQ(sending.join(Deadline::never()), expected);
   EXPECT_EQ(now(), start);
   EXPECT_EQ(host_.events, (Events{"opened", "lost", "over"}));
 }
