@@ -5,7 +5,7 @@
 //   Channel<Move> moves(/*capacity=*/16);
 //   auto player = spawn("player", [&] { return moves.send(move, deadline); });
 //   auto received = moves.receive(deadline);
-//   if (received) return apply(*received);
+//   if (received) return play(*received);
 //   switch (received.error().code()) {
 //     case Code::out_of_range:       // Closed, and all moves were received.
 //       return end_game();

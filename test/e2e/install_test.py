@@ -250,7 +250,9 @@ class PackageTest(unittest.TestCase):
     def test_it_depends_on_the_packages_for_building_programs(self):
         depends = run("dpkg-deb", "--field", self.package, "Depends")
         packages = [word.split()[0] for word in depends.split(", ")]
-        known = (ROOT / "tools/setup").read_text()
+        # The packages of Boost have its version in their names.
+        known = re.sub(r"\$boost\b", r"1.81", (ROOT / "tools/setup").read_text())
+        packages = [re.sub(r"^(libboost-\w+)1\.\d+", r"\g<1>1.81", name) for name in packages]
         for package in packages:
             if package.endswith("-dev"):
                 self.assertIn(f"\n{package} ", known)

@@ -17,12 +17,16 @@ SETUP = Path(__file__).resolve().parents[2] / "tools/setup"
 # Commands that tools/setup may call besides the stand-ins.
 REAL_COMMANDS = ("bash", "cat", "env", "grep", "sed")
 
+# The version of Boost in the names of packages.
+IS_DEBIAN_12 = "VERSION_ID=\"12\"" in Path("/etc/os-release").read_text()
+BOOST = "1.81" if IS_DEBIAN_12 else "1.83"
+
 
 def packages(function):
     """The packages that a function of the script lists."""
-    found = re.search(rf"^{function}\(\) {{\n  cat <<'LIST'\n(.*?)^LIST$", SETUP.read_text(),
+    found = re.search(rf"^{function}\(\) {{\n  cat <<'?LIST'?\n(.*?)^LIST$", SETUP.read_text(),
                       re.MULTILINE | re.DOTALL)
-    return [line.split()[0] for line in found[1].splitlines()]
+    return [line.split()[0].replace("$boost", BOOST) for line in found[1].splitlines()]
 
 
 BUILD_PACKAGES = packages("packages_to_build_and_run")

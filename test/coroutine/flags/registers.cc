@@ -139,7 +139,8 @@ int main() {
   const auto ran = scheduler.run("main", [] {
     auto left = spawn("left", [] { keep_everything_over_yield(ENOENT); });
     auto right = spawn("right", [] { keep_everything_over_yield(EINTR); });
-    expect(left.join(Deadline::never()) && right.join(Deadline::never()), "a task");
+    expect(left.join(corolane::Deadline::never()) && right.join(corolane::Deadline::never()),
+           "a task");
   });
   return ran && flows[0].failure_count + flows[1].failure_count == 0 ? 0 : 1;
 }

@@ -96,9 +96,9 @@ TEST_F(ObjectTimersTest, AFixedRateKeepsItsGridForHours) {
 }
 
 TEST_F(ObjectTimersTest, ObjectsThatBeginTogetherTickOneAfterAnother) {
+  std::map<TimePoint, int> ticks;  // Outlives the stage, whose timers write to it.
   PuppetStage stage(store_, strings_);
   constexpr int object_count = 64;
-  std::map<TimePoint, int> ticks;
   for (int number = 0; number < object_count; ++number) {
     const auto set_two = [&](Puppet& puppet) {
       const auto note_tick = [&](const Tick& /*tick*/) { ++ticks[now()]; };

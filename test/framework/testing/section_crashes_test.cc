@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -121,20 +122,20 @@ TEST_F(SectionCrashesTest, NothingCrashesAfterADisarm) {
 TEST_F(SectionCrashesTest, EachMomentHasItsTurn) {
   EXPECT_TRUE(add_one());
   const auto known = cluster_.sections().moments();
+  const auto crashes_of = [&](const SectionMoment& moment) {
+    return cluster_.sections().moments().at(moment).crashes;
+  };
   test::Random dice(1);
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    bool has_crashed = false;
-    cluster_.sections().arm_any(dice, [&](std::size_t node) {
-      has_crashed = true;
-      cluster_.restart(node);
-    });
+  int round = 0;
+  // Under a seed a section may suspend more often than before, which makes further moments; some of
+  // them come too rarely for a turn.
+  while (std::ranges::any_of(known, [&](const auto& one) { return crashes_of(one.first) == 0; })) {
+    ASSERT_LT(++round, 100);
+    cluster_.sections().arm_any(dice, [&](std::size_t node) { cluster_.restart(node); });
     EXPECT_TRUE(add_one());
-    EXPECT_TRUE(has_crashed);
   }
-  for (const auto& [moment, visits] : cluster_.sections().moments()) {
-    EXPECT_EQ(visits.crashes, 1u) << to_text(moment);
-  }
-  EXPECT_EQ(stored(), static_cast<std::int64_t>(known.size()) + 1);
+  for (const auto& [moment, visits] : known) EXPECT_EQ(crashes_of(moment), 1u) << to_text(moment);
+  EXPECT_EQ(stored(), round + 1);
 }
 
 TEST_F(SectionCrashesTest, TheSectionsOfClientsAreNotThoseOfNodes) {
