@@ -3,7 +3,7 @@
 //
 //   auto left = spawn("left", [&] { return load(left_id); });
 //   auto right = spawn("right", [&] { return load(right_id); });
-//   return sum(left.join(deadline), right.join(deadline));  // Your own function of two Result<int>.
+//   return sum(left.join(deadline), right.join(deadline));  // A function of yours.
 //
 // There is no detach: every task has an owner, a Task or a TaskGroup, that cancels and joins it.
 // Cancellation is a value: every call of a cancelled task that would suspend returns
