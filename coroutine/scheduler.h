@@ -148,8 +148,8 @@ class Scheduler : private detail::Switcher {
   // The live task with this id, with its trace.
   std::optional<TaskInfo> task(TaskId id) const;
   Statistics statistics() const;
-  // What the children of groups wait for (stackless_info.h); those that a task awaits are the
-  // task's. Looks at `count_max` of them, in some 10 ns each.
+  // Tells what the children of groups wait for (stackless_info.h); those that a task awaits belong
+  // to the task. Looks at `count_max` of them, in some 10 ns each.
   StacklessInfo stackless(std::size_t count_max = 10'000) const;
   // Every place that has spawned a task here, in order of their first spawn: up to a thousand, and
   // one entry for all further ones.

@@ -59,8 +59,8 @@ class TaskGroup {
   Result<void> join(Deadline deadline) { return end_.join(deadline); }
 
   // The same, and no child is left running in any case: when the caller is cancelled or late, this
-  // cancels the children, waits for them, and then fails with cancelled or deadline_exceeded. What
-  // the cancelled children return is dropped; the error of a child that failed earlier is not.
+  // cancels the children, waits for them, and then fails with cancelled or deadline_exceeded. The
+  // results of the cancelled children are dropped; the error of a child that failed earlier is not.
   Result<void> join_or_cancel(Deadline deadline);
 
   // Asks every child to end; does not wait.

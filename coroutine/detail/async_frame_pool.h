@@ -5,9 +5,10 @@
 // is made. So a block is taken from a list and returned to it without a search, and carries no
 // header.
 //
-// Blocks are cut from chunks of one size of block each. What a list did not need for a while is
-// sorted into the chunks, a few blocks at a time (FrameChunks::tend); the memory of a chunk whose
-// blocks are all back goes to the system, and its addresses to the next size that needs a chunk.
+// Blocks are cut from chunks of one size of block each. Blocks that a list did not need for a while
+// are sorted into the chunks, a few blocks at a time (FrameChunks::tend); the memory of a chunk
+// whose blocks are all back goes to the system, and its addresses to the next size that needs a
+// chunk.
 //
 // Not thread-safe: a frame ends on the thread where it began.
 #pragma once

@@ -113,7 +113,7 @@ class Strand : public Wait {
     return Duration(Duration::rep{static_cast<std::uint16_t>(tick_of(now) - wait_tick_)}
                     << wait_tick_bits);
   }
-  // An address in the function of the coroutine that is to be resumed; 0 while one runs.
+  // Returns an address in the function of the coroutine that is resumed next; 0 while one runs.
   std::uintptr_t code() const;
 
  protected:

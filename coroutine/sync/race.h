@@ -38,7 +38,7 @@ struct RaceOptions {
 
 namespace detail {
 
-// What the tries of a race tell the racer.
+// The tries of a race write it, and the racer reads it.
 template <typename T>
 struct RaceNews {
   std::optional<T> winner;

@@ -49,7 +49,7 @@ void add(StacklessInfo& sum, const StacklessInfo& more) {
 
 std::string function_of(coroutine::Symbols& symbols, const StacklessWait& wait) {
   if (wait.code == 0) return "";  // It runs.
-  // As a return address would be: behind the first byte of the function.
+  // Stands for a return address: it lies behind the first byte of the function.
   const auto frames = symbols.frames({.return_addresses = {wait.code + 1}});
   return frames.empty() ? "" : frames.back().function;
 }

@@ -32,8 +32,8 @@ struct AsyncWait {
   AsyncWait& operator=(const AsyncWait&) = delete;
 };
 
-// What an awaitable with a name turns into: compilers say that it has no await_ready. A temporary
-// is its own awaiter: another one beside it would take room in the frame.
+// The awaiter of an awaitable that has a name: compilers say that it has no await_ready. A
+// temporary is its own awaiter, since another one beside it would take room in the frame.
 struct MustBeAwaitedInTheExpressionThatMakesIt {};
 template <typename W>
   requires(std::is_lvalue_reference_v<W> &&

@@ -9,8 +9,8 @@
 //   GuardBudget::Member member(GuardBudget::of_process(), wanted_count);
 //   const std::size_t taken_count = member.take(16);
 //
-// A share shrinks when another pool joins. What a member holds beyond it stays its own until it
-// gives it back; as long as too much is held in this way, others get less than their share.
+// A share shrinks when another pool joins. A member keeps what it holds beyond its share until it
+// gives it back; meanwhile others get less than theirs.
 //
 // Thread-safe; takes a lock for a moment, except in share().
 #pragma once

@@ -131,7 +131,7 @@ Async<int> read_guarded(SharedMutex& mutex, int& value) {
   });
 }
 
-TEST(InTaskTest, WhatIsForTasksAloneWorks) {
+TEST(InTaskTest, CallsThatNeedAStackWork) {
   SharedMutex mutex;
   int value = 7;
   EXPECT_EQ(await(read_guarded(mutex, value)).value_or(0), 7);

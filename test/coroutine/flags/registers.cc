@@ -117,7 +117,7 @@ void keep_everything_over_yield(int error_number) {
   constexpr std::size_t count = 20;
   std::array<double, count> numbers = {};
   numbers.fill(error_number);
-  // As many marks as each of them says.
+  // Each of them says how many marks it has.
   std::array<int, 16> marks = {};
   std::fill_n(marks.end() - error_number, error_number, error_number);
   for (int turn = 0; turn < 3; ++turn) {

@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(Guards, StackPoolTest, testing::Values(Guard::madvise, 
 INSTANTIATE_TEST_SUITE_P(Guards, StackPoolDeathTest,
                          testing::Values(Guard::madvise, Guard::mprotect), name_of);
 
-// What a pool with all of its share in use says. The pool of the tests themselves may be one more.
+// The error of a pool that uses all of its share. The pool of the tests themselves may be one more.
 std::string all_are_in_use(const StackPool::Statistics& statistics) {
   const std::size_t pool_count = statistics.shared_guards.member_count;
   const std::string pools =

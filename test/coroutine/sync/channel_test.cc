@@ -129,7 +129,7 @@ TEST(ChannelDeathTest, HoldsAtLeastOneValue) {
   EXPECT_DEATH(Channel<int>(0), "a channel holds at least one value");
 }
 
-TEST(ChannelTest, WhatCouldNotBeSentIsGivenBack) {
+TEST(ChannelTest, AValueThatCouldNotBeSentIsGivenBack) {
   Channel<std::unique_ptr<int>> channel(1);
   auto value = std::make_unique<int>(1);
   EXPECT_TRUE(channel.try_send(std::move(value)));

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 
-// A way to a value: what comes of it, and after how long.
+// A way to a value, with its result and its duration.
 struct Way {
   Duration time;
   Result<int> outcome;

@@ -35,7 +35,7 @@ Result<Measurement> measure_stackless(std::size_t count, std::size_t bytes_befor
   coroutine::AsyncGroup coroutines;
   for (std::size_t index = 0; index < count; ++index) {
     coroutines.spawn(wait_for(release));
-    // So that the ready ring stays small.
+    // The ready ring stays small.
     if (index % 1'000 == 0) static_cast<void>(coroutine::yield());
   }
   if (auto yielded = coroutine::yield(); !yielded) return yielded.error();

@@ -38,7 +38,7 @@ TEST(GuardBudgetTest, MembersShareEqually) {
   EXPECT_EQ(budget.statistics().member_count, 4u);
 }
 
-TEST(GuardBudgetTest, WhatOneDoesNotWantIsSharedByTheOthers) {
+TEST(GuardBudgetTest, TheOthersShareGuardsThatOneDoesNotWant) {
   GuardBudget budget(100);
   Member large(budget, 90);
   Member small(budget, 10);
@@ -59,7 +59,7 @@ TEST(GuardBudgetTest, TheShareOfAMemberThatEndsGoesToTheOthers) {
   EXPECT_EQ(budget.statistics().taken_count, 100u);
 }
 
-TEST(GuardBudgetTest, WhatAMemberHoldsBeyondItsShareIsMissingUntilItIsGivenBack) {
+TEST(GuardBudgetTest, GuardsBeyondTheShareOfAMemberAreMissingUntilItGivesThemBack) {
   GuardBudget budget(100);
   Member first(budget, 100);
   EXPECT_EQ(first.take(90), 90u);
