@@ -100,6 +100,7 @@ TEST_F(RedisServerTest, AKillLosesNoAcknowledgedWrite) {
     RedisStore store(real.network, options());
     std::vector<Written> written(task_count);
     std::uint64_t acknowledged_count = 0;
+    bool is_killed = false;  // A writer would wait for the next server.
     coroutine::Event many("a hundred writes");
     coroutine::TaskGroup tasks;
     for (int number = 0; number < task_count; ++number) {
@@ -107,7 +108,7 @@ TEST_F(RedisServerTest, AKillLosesNoAcknowledgedWrite) {
         const std::string id = std::to_string(number);
         const ObjectKey key = {.type = "chess.Room", .id = id};
         ASSERT_TRUE(store.seal(key, 1, soon()));
-        for (Written& mine = written[static_cast<std::size_t>(number)];;) {
+        for (Written& mine = written[static_cast<std::size_t>(number)]; !is_killed;) {
           const std::uint64_t version = mine.acknowledged;
           mine.asked_for = version + 1;
           const std::string state = id + " at " + std::to_string(version + 1);
@@ -118,6 +119,7 @@ TEST_F(RedisServerTest, AKillLosesNoAcknowledgedWrite) {
       }));
     }
     ASSERT_TRUE(many.wait(soon()));
+    is_killed = true;
     server_->kill();
     EXPECT_TRUE(tasks.join(soon()));
     server_->start();

@@ -98,8 +98,9 @@ TEST(InboxNetworkTest, BytesOfAnEarlierTurnAreSentBeforeTheStreamCloses) {
       pair->client->finish_writing();
       ASSERT_EQ(read_text(*pair->server).value_or("?"), "");
       ASSERT_TRUE(pair->server->try_write(net::bytes_of("the answer")));
-      // Two turns of the loop: one hands the text over, the next one closes the stream.
-      ASSERT_TRUE(coroutine::sleep_for(1us));
+      // Two turns of the loop: one hands the text over, the next one closes the stream. A shorter
+      // sleep might end within its turn.
+      ASSERT_TRUE(coroutine::sleep_for(1ms));
       pair->server->close();
       EXPECT_EQ(read_exactly(*pair->client, 10).value_or("?"), "the answer");
     }

@@ -202,8 +202,9 @@ TEST(UdpSocketTest, DatagramsWithoutAReaderWaitInTheKernelAndCostTheLoopNothing)
     // A socket that is watched would end each wait of the loop.
     const std::uint64_t events_before = system_calls().epoll_event_count;
     const std::uint64_t turns_before = real.scheduler.statistics().turn_count;
-    for (int turn = 0; turn < 100; ++turn) ASSERT_TRUE(coroutine::sleep_for(1us));
-    EXPECT_GE(real.scheduler.statistics().turn_count - turns_before, 100u);
+    // Some of these sleeps end within their turn.
+    for (int turn = 0; turn < 200; ++turn) ASSERT_TRUE(coroutine::sleep_for(1us));
+    EXPECT_GE(real.scheduler.statistics().turn_count - turns_before, 50u);
     EXPECT_EQ(system_calls().epoll_event_count, events_before);
     EXPECT_THAT(pair.receive(1), ElementsAre("waits"));
   });
