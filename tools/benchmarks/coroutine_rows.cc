@@ -191,6 +191,9 @@ std::vector<Row> our_rows() {
   rows.push_back(timer_row("timer/cancel_random", "one of a million timers is cancelled",
                            at_most(3), TimerStep::cancel_random));
   rows.push_back(timer_row("timer/fire", "one of a million timers fires", {}, TimerStep::fire));
+  rows.push_back(timer_row("timer/same_slot_50000",
+                           "an idle turn while 50,000 timers share the next slot", at_most(3),
+                           TimerStep::idle_turn));
   rows.push_back(swing_row("pool/swing_0_1000", 0, 1'000));
   rows.push_back(swing_row("pool/swing_100_1000", 100, 1'000));
   rows.push_back(swing_row("pool/swing_400_1000", 400, 1'000));

@@ -18,7 +18,7 @@ struct Ring {
 
 enum class Warmth : std::uint8_t { cold, warm };
 
-enum class TimerStep : std::uint8_t { arm, cancel_random, fire };
+enum class TimerStep : std::uint8_t { arm, cancel_random, fire, idle_turn };
 
 // A function is null where the contestant has no such operation. The rows in coroutine_rows.cc
 // describe the operations.
