@@ -316,7 +316,8 @@ void Scheduler::run_control() {
     if (options_.shuffle_seed != 0) control_.bring_to_front(shuffle_.below(control_.size()));
     begin_single_step();
     run_task(control_.pop());
-    if (source_.now() >= turn_time_ + detail::TurnClock::turn_max) return;
+    // The clock was read when the step ended.
+    if (turn_clock_.last_look() >= turn_time_ + detail::TurnClock::turn_max) return;
   }
 }
 

@@ -39,11 +39,10 @@ class CrashTasks;
 class Letter;
 class LockWatch;
 class Strand;
+class Switcher;
 class TaskAccess;
 struct Instruments;
 struct SpawnSiteRecord;
-
-class Switcher;
 
 // The wheel of a scheduler leads back to it.
 struct SchedulerTimers : TimerWheel {
@@ -235,7 +234,7 @@ inline void Switcher::count_steps() {
   switch_count_ += done;
   turn_left_ -= done;
   if (sample_left_ != never_sample) sample_left_ -= done;
-  if (turn_left_ == 0) look_at_clock();
+  if (turn_left_ == 0 && done > 0) look_at_clock();
   plan_steps();
 }
 
