@@ -21,7 +21,9 @@ class PhaseSpread {
   // zero when no other object has set such a timer within the last interval. `owner` identifies the
   // object: its timers of one interval share a phase.
   Duration next(const void* owner, Duration interval, TimePoint now) {
-    if (intervals_.size() >= interval_count_max) intervals_.clear();
+    if (intervals_.size() >= interval_count_max && !intervals_.contains(interval)) {
+      intervals_.clear();
+    }
     Phases& phases = intervals_[interval];
     if (phases.owner == nullptr || now - phases.last > interval) {
       phases = {.owner = owner};
