@@ -56,6 +56,14 @@ std::size_t times_suspended(const std::function<void()>& call, SchedulerOptions 
   return count;
 }
 
+void run_under_each_seed(const std::function<void()>& body) {
+  for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
+    VirtualTime time;
+    Scheduler scheduler(time, {.shuffle_seed = seed});
+    EXPECT_TRUE(scheduler.run("main", body));
+  }
+}
+
 void lock_free_mutex() {
   Mutex mutex;
   const std::scoped_lock lock(mutex);
@@ -146,42 +154,34 @@ TEST(MightSuspendTest, ALockIgnoresCancellationAsEver) {
 }
 
 TEST(MightSuspendTest, ATaskThatIsCancelledMeanwhileIsGivenWhatIsThere) {
-  for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
-    VirtualTime time;
-    Scheduler scheduler(time, {.shuffle_seed = seed});
-    EXPECT_TRUE(scheduler.run("main", [] {
-      Channel<int> numbers(1);
-      EXPECT_TRUE(numbers.try_send(1));
-      auto task = spawn("receiver", [&] { return numbers.receive(Deadline::never()); });
-      EXPECT_TRUE(yield());
-      task.cancel();
-      EXPECT_EQ(task.join(Deadline::never()), 1);
-    }));
-  }
+  run_under_each_seed([] {
+    Channel<int> numbers(1);
+    EXPECT_TRUE(numbers.try_send(1));
+    auto task = spawn("receiver", [&] { return numbers.receive(Deadline::never()); });
+    EXPECT_TRUE(yield());
+    task.cancel();
+    EXPECT_EQ(task.join(Deadline::never()), 1);
+  });
 }
 
 // Between the look at the event and the place in its queue nothing else may run.
 TEST(MightSuspendTest, AWaitMissesNoPulse) {
-  for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
-    VirtualTime time;
-    Scheduler scheduler(time, {.shuffle_seed = seed});
-    EXPECT_TRUE(scheduler.run("main", [] {
-      Event changed;
-      bool is_done = false;
-      auto waiter = spawn("waiter", [&]() -> Result<void> {
-        while (!is_done) {
-          if (auto waited = changed.wait(Deadline::after(1s)); !waited) return waited;
-        }
-        return {};
-      });
-      auto other = spawn("other", [&] {
-        is_done = true;
-        changed.pulse();
-      });
-      EXPECT_TRUE(waiter.join(Deadline::never()));
-      EXPECT_TRUE(other.join(Deadline::never()));
-    }));
-  }
+  run_under_each_seed([] {
+    Event changed;
+    bool is_done = false;
+    auto waiter = spawn("waiter", [&]() -> Result<void> {
+      while (!is_done) {
+        if (auto waited = changed.wait(Deadline::after(1s)); !waited) return waited;
+      }
+      return {};
+    });
+    auto other = spawn("other", [&] {
+      is_done = true;
+      changed.pulse();
+    });
+    EXPECT_TRUE(waiter.join(Deadline::never()));
+    EXPECT_TRUE(other.join(Deadline::never()));
+  });
 }
 
 TEST(MightSuspendTest, TheSameSeedSuspendsInTheSamePlaces) {
@@ -247,39 +247,31 @@ TEST(MightSuspendTest, AStacklessCoroutineRespectsTheNoSuspendOfItsTask) {
 
 // A lock that was free when the detour began may be held when it ends: then the coroutine waits.
 TEST(MightSuspendTest, StacklessCoroutinesShareALockUnderEachSeed) {
-  for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
-    VirtualTime time;
-    Scheduler scheduler(time, {.shuffle_seed = seed});
-    EXPECT_TRUE(scheduler.run("main", [] {
-      Mutex mutex;
-      AsyncGroup group;
-      for (int i = 0; i < 5; ++i) group.spawn(lock(mutex));
-      auto holder = spawn("holder", [&] {
-        const std::scoped_lock held(mutex);
-        return sleep_for(1s);
-      });
-      EXPECT_TRUE(await(lock(mutex)));
-      EXPECT_TRUE(group.join(Deadline::never()));
-      EXPECT_TRUE(holder.join(Deadline::never()));
-    }));
-  }
+  run_under_each_seed([] {
+    Mutex mutex;
+    AsyncGroup group;
+    for (int i = 0; i < 5; ++i) group.spawn(lock(mutex));
+    auto holder = spawn("holder", [&] {
+      const std::scoped_lock held(mutex);
+      return sleep_for(1s);
+    });
+    EXPECT_TRUE(await(lock(mutex)));
+    EXPECT_TRUE(group.join(Deadline::never()));
+    EXPECT_TRUE(holder.join(Deadline::never()));
+  });
 }
 
 TEST(MightSuspendTest, CancellingStacklessCoroutinesLeavesNothingBehindUnderAnySeed) {
-  for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
-    VirtualTime time;
-    Scheduler scheduler(time, {.shuffle_seed = seed});
-    EXPECT_TRUE(scheduler.run("main", [] {
-      Mutex mutex;
-      AsyncGroup group;
-      for (int i = 0; i < 5; ++i) group.spawn(lock(mutex));
-      static_cast<void>(yield());
-      group.cancel_and_join();
-      auto task = spawn("awaiter", [&] { return await(lock(mutex)); });
-      static_cast<void>(yield());
-      task.cancel();
-    }));
-  }
+  run_under_each_seed([] {
+    Mutex mutex;
+    AsyncGroup group;
+    for (int i = 0; i < 5; ++i) group.spawn(lock(mutex));
+    static_cast<void>(yield());
+    group.cancel_and_join();
+    auto task = spawn("awaiter", [&] { return await(lock(mutex)); });
+    static_cast<void>(yield());
+    task.cancel();
+  });
 }
 
 }  // namespace
