@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 import harness
-from installed import environment, install, run
+from installed import environment, install, install_for, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
@@ -29,13 +29,9 @@ EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        cls.prefix = cls.folder / "prefix"
+        install_for(cls, BUILD)
         cls.headers = cls.prefix / "include/corolane"
         cls.corolane = cls.prefix / "bin/corolane"
-        install(BUILD, cls.prefix)
 
 
 class PrefixTest(Installed):

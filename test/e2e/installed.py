@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""An installation in a prefix, and the environment of its user: for install_test.py and
-tutorial_test.py.
+"""An installation in a prefix, and the environment of its user: for the tests of the package and
+of the tutorial.
 """
 
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 
 def run(*command, **options):
@@ -33,3 +35,12 @@ def environment(prefix, folder):
             "CCACHE_NOHASHDIR": "1",
         }
     return result
+
+
+def install_for(test_class, build):
+    """Gives a class of tests a folder, and a prefix in it in which the package is installed."""
+    folder = tempfile.TemporaryDirectory()
+    test_class.addClassCleanup(folder.cleanup)
+    test_class.folder = Path(folder.name)
+    test_class.prefix = test_class.folder / "prefix"
+    install(build, test_class.prefix)

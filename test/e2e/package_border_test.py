@@ -11,11 +11,10 @@ import concurrent.futures
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-from installed import environment, install
+from installed import environment, install_for
 
 SOURCES = Path(__file__).resolve().parent / "border"
 BUILD = Path()
@@ -42,11 +41,7 @@ SETS = {
 class PackageBorderTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        cls.prefix = cls.folder / "prefix"
-        install(BUILD, cls.prefix)
+        install_for(cls, BUILD)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             # The name of each set, with the exit status and the output of its build.
             cls.built = dict(zip(SETS, pool.map(cls.build, SETS)))

@@ -9,12 +9,11 @@ Called with the folder of the release build, beside which those of asan and tsan
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import harness
-from installed import environment, install, run
+from installed import environment, install, install_for, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent / "border"
@@ -24,13 +23,9 @@ BUILD = Path()
 class VariantsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        cls.prefix = cls.folder / "prefix"
+        install_for(cls, BUILD)
         cls.corolane = cls.prefix / "bin/corolane"
         cls.environment = environment(cls.prefix, cls.folder)
-        install(BUILD, cls.prefix)
         for preset in ("asan", "tsan"):
             run("cmake", "--preset", preset, cwd=ROOT)
             run("cmake", "--build", "--preset", preset, "--target", "installable", cwd=ROOT)
