@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All timers of a scheduler: arming and cancelling are O(1) and never allocate.
+// All timers of a scheduler: arming and cancelling are O(1).
 //
 //   class Blink : public Timer {
 //    public:
@@ -9,11 +9,16 @@
 //
 //   void blink_soon(TimerWheel& timers, Blink& blink) { timers.arm(blink, Deadline::after(1s)); }
 //
-// A hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): nine levels of 64 slots, a slot
-// of the lowest level 16 us wide. A timer lies in the level of the highest bit in which its time
-// differs from the present, and moves down when its slot begins. Timers never fire early; within a
-// slot the exact times still count, so that in virtual time every one fires exactly on its
-// deadline.
+// A hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): a level of 64 slots, each 16 us
+// wide, and above it levels of 256 slots. A timer lies in the level of the highest bit in which its
+// time differs from the present, and moves down when its slot begins. Timers never fire early;
+// within a slot the exact times still count, so that in virtual time every one fires exactly on its
+// deadline. Timers of equal times fire in the order of arming.
+//
+// A slot holds chunks of 30 entries: a time and the address of a timer. A list through the timers
+// would need no memory, but with a million of them each step waits until one timer has come from
+// memory, and only then knows the next; the entries tell which timers to fetch ahead. A cancelled
+// timer leaves a hole, and a chunk of holes is recycled.
 //
 // Each slot knows a time that is not later than that of its earliest timer, so the number of timers
 // that share a slot costs nothing while none of them is due: see next() and collect_due().
@@ -22,28 +27,54 @@
 // suspend.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "coroutine/base/deadline.h"
-#include "coroutine/detail/list.h"
 
 namespace corolane::coroutine {
 
+class Timer;
 class TimerWheel;
 
+namespace detail {
+
+// A part of a slot of a timer wheel.
+struct TimerChunk {
+  struct Entry {
+    TimePoint time;
+    Timer* timer;  // Null for a hole.
+  };
+  static constexpr std::size_t entry_count = 30;
+
+  TimerWheel* wheel;
+  TimerChunk* next;
+  TimerChunk* previous;
+  std::uint16_t slot;
+  std::uint16_t begin;  // Holes lie before this index, and unused entries from `end` on.
+  std::uint16_t end;
+  std::uint16_t timer_count;
+  std::array<Entry, entry_count> entries;
+};
+
+}  // namespace detail
+
 // Lives inside its user, which derives from it; cancels itself when destroyed.
-class Timer : public detail::ListNode<class TimerTag> {
+class Timer {
  public:
   using Callback = void (*)(Timer& timer);
 
   explicit Timer(Callback callback) : callback_(callback) {}
   ~Timer() { cancel(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
 
-  bool is_armed() const { return (wheel_ & armed_bit) != 0; }
+  bool is_armed() const { return (place_ & armed_bit) != 0; }
   // Does nothing when not armed.
   inline void cancel();
 
@@ -57,17 +88,29 @@ class Timer : public detail::ListNode<class TimerTag> {
 
   // Remembers a wheel for timers that are always armed in the same one; called before the first
   // arming.
-  void belong_to(TimerWheel& wheel) { wheel_ = reinterpret_cast<std::uintptr_t>(&wheel); }
+  void belong_to(TimerWheel& wheel) { leave_to(wheel); }
   // That wheel, or the one that armed it last.
-  TimerWheel& wheel() const { return *reinterpret_cast<TimerWheel*>(wheel_ & ~armed_bit); }
+  TimerWheel& wheel() const {
+    return is_armed() ? *chunk().wheel : *reinterpret_cast<TimerWheel*>(place_);
+  }
 
  private:
   friend class TimerWheel;
+  using Chunk = detail::TimerChunk;
 
   static constexpr std::uintptr_t armed_bit = 1;
 
+  Chunk& chunk() const { return *reinterpret_cast<Chunk*>(place_ - armed_bit); }
+  void enter(const Chunk& chunk, std::uint16_t index) {
+    place_ = reinterpret_cast<std::uintptr_t>(&chunk) + armed_bit;
+    index_ = index;
+  }
+  void leave_to(TimerWheel& wheel) { place_ = reinterpret_cast<std::uintptr_t>(&wheel); }
+
   Callback callback_;
-  std::uintptr_t wheel_ = 0;  // The address of a wheel; the lowest bit is set while armed.
+  // While armed the address of its chunk, with the lowest bit set; else that of a wheel.
+  std::uintptr_t place_ = 0;
+  std::uint16_t index_ = 0;  // Its entry in the chunk.
   TimePoint time_;
 };
 
@@ -77,7 +120,8 @@ class TimerWheel {
   ~TimerWheel();
 
   // Arms or re-arms; a deadline of never disarms. A passed deadline fires at the next advance().
-  void arm(Timer& timer, Deadline deadline);
+  // Ends the process when the system refuses memory for a chunk: a wait cannot be undone.
+  void arm(Timer& timer, Deadline deadline) noexcept;
 
   // Fires every timer that is due at `time`. Each is disarmed before its callback, which may arm
   // and cancel any timer; a timer armed there fires at the next advance() at the earliest. `time`
@@ -88,7 +132,7 @@ class TimerWheel {
   }
   // The same in pieces: collect_due() appends the due timers to those found before; fire_due()
   // fires the first `count_max` of them and returns true when more are left.
-  void collect_due(TimePoint time);
+  void collect_due(TimePoint time) noexcept;
   bool fire_due(std::size_t count_max);
 
   // When advance() should be called next: never later than the earliest timer. Earlier only when a
@@ -99,71 +143,104 @@ class TimerWheel {
 
  private:
   friend class Timer;
-  using Slot = detail::List<Timer, TimerTag>;
+  using Chunk = detail::TimerChunk;
+  using Entry = Chunk::Entry;
+
+  struct Slot {
+    Chunk* first = nullptr;
+    Chunk* last = nullptr;
+    TimePoint earliest;  // Not later than that of any timer.
+  };
 
   static constexpr int tick_bits = 14;  // A tick is 2^14 ns, about 16 us.
-  static constexpr int level_bits = 6;
-  static constexpr int slot_count = 1 << level_bits;
-  static constexpr int level_count = 9;
+  static constexpr std::size_t lowest_bits = 6;
+  static constexpr std::size_t level_bits = 8;
+  static constexpr std::size_t word_bits = 64;
+  static constexpr std::size_t level_count = 7;
+  static constexpr std::size_t lowest_size = std::size_t{1} << lowest_bits;
+  static constexpr std::size_t level_size = std::size_t{1} << level_bits;
+  static constexpr std::size_t slot_count = lowest_size + (level_count - 1) * level_size;
+  static constexpr std::uint16_t due_slot = slot_count;  // Behind the slots of the levels.
+  static_assert(tick_bits + lowest_bits + (level_count - 1) * level_bits >= 63);
 
   static std::uint64_t tick_of(TimePoint time) {
     const auto count = time.time_since_epoch().count();
     return count <= 0 ? 0 : static_cast<std::uint64_t>(count) >> tick_bits;
   }
-  struct Place {
-    std::size_t level;
-    std::size_t index;
-  };
-  void insert(Timer& timer);
+  // The lowest bit of a tick that tells the slots of a level apart.
+  static constexpr std::size_t shift_of(std::size_t level) {
+    return level == 0 ? 0 : lowest_bits + (level - 1) * level_bits;
+  }
+  // Slots are numbered from the lowest level on: the first one that has timers begins first.
+  static std::size_t slot_at(std::size_t level, std::uint64_t tick) {
+    if (level == 0) return tick % lowest_size;
+    return lowest_size + (level - 1) * level_size + (tick >> shift_of(level)) % level_size;
+  }
+  static std::size_t level_of(std::size_t slot) {
+    return slot < lowest_size ? 0 : 1 + (slot - lowest_size) / level_size;
+  }
+  std::uint64_t first_tick_of(std::size_t slot) const;
+  // slot_count when no timer waits.
+  std::size_t first_slot() const;
+
+  void insert(const Entry& entry);
+  void append(std::size_t slot, const Entry& entry);
+  void remove(Timer& timer);
+  Chunk& add_chunk(std::size_t slot);
+  void drop_chunk(Chunk& chunk);
+  // Empties a slot, and returns its first chunk.
+  Chunk* take_chunks(std::size_t slot);
   // Moves the timers of the slots that begin at `tick` down to lower levels; `target` is the tick
   // of the present.
   void cascade(std::uint64_t tick, std::uint64_t target);
-  // Moves what is due at `time` from a slot of the lowest level to due_; returns false when the
-  // slot keeps some. `is_present` tells that the slot is not over yet.
-  bool take_due(std::size_t index, TimePoint time, bool is_present);
-  // The first slot that has timers; its level is level_count when there is none.
-  Place first_slot() const;
-  std::uint64_t first_tick_of(Place place) const;
+  // Move the timers of a slot that is over, and those of the present slot that are due at `time`.
+  void take_all_due(std::size_t slot);
+  void take_due(std::size_t slot, TimePoint time);
 
   std::uint64_t tick_;  // All earlier timers have fired, or are due.
-  Slot due_;
   std::size_t armed_count_ = 0;
-  // A bit per slot that may have timers: cleared lazily by a search, so that cancelling need not
-  // know the slot.
-  mutable std::array<std::uint64_t, level_count> occupied_{};
-  std::array<std::array<Slot, slot_count>, level_count> slots_;
-  // For each slot that has timers, a time that is not later than that of any of them.
-  std::array<std::array<TimePoint, slot_count>, level_count> earliest_;
+  std::array<std::uint64_t, slot_count / word_bits> occupied_{};  // A bit per slot with timers.
+  const std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(slot_count + 1);
 };
 
 inline void Timer::cancel() {
-  if (!is_armed()) return;
-  --wheel().armed_count_;
-  wheel_ &= ~armed_bit;
-  unlink();
+  if (is_armed()) chunk().wheel->remove(*this);
 }
 
-inline void TimerWheel::arm(Timer& timer, Deadline deadline) {
+inline void TimerWheel::arm(Timer& timer, Deadline deadline) noexcept {
   timer.cancel();
   if (deadline.is_never()) return;
   timer.time_ = deadline.time();
-  timer.wheel_ = reinterpret_cast<std::uintptr_t>(this) | Timer::armed_bit;
   ++armed_count_;
-  insert(timer);
+  insert({.time = timer.time_, .timer = &timer});
 }
 
-inline void TimerWheel::insert(Timer& timer) {
-  const std::uint64_t due = tick_of(timer.time_);
-  const std::uint64_t tick = due < tick_ ? tick_ : due;
+inline void TimerWheel::insert(const Entry& entry) {
+  const std::uint64_t tick = std::max(tick_of(entry.time), tick_);
   const std::uint64_t differing = tick ^ tick_;
-  const std::size_t level =
-      differing == 0 ? 0 : (static_cast<std::size_t>(std::bit_width(differing)) - 1) / level_bits;
-  const auto index = static_cast<std::size_t>((tick >> (level * level_bits)) % slot_count);
-  Slot& slot = slots_[level][index];
-  TimePoint& earliest = earliest_[level][index];
-  if (slot.empty() || timer.time_ < earliest) earliest = timer.time_;
-  slot.push_back(timer);
-  occupied_[level] |= std::uint64_t{1} << index;
+  const auto bits = static_cast<std::size_t>(std::bit_width(differing));
+  const std::size_t level = bits <= lowest_bits ? 0 : 1 + (bits - 1 - lowest_bits) / level_bits;
+  const std::size_t index = slot_at(level, tick);
+  Slot& slot = slots_[index];
+  if (slot.first == nullptr || entry.time < slot.earliest) slot.earliest = entry.time;
+  append(index, entry);
+}
+
+inline void TimerWheel::append(std::size_t slot, const Entry& entry) {
+  Chunk* chunk = slots_[slot].last;
+  if (chunk == nullptr || chunk->end == Chunk::entry_count) chunk = &add_chunk(slot);
+  entry.timer->enter(*chunk, chunk->end);
+  chunk->entries[chunk->end++] = entry;
+  ++chunk->timer_count;
+}
+
+// Does not look at other timers, which may be far away in memory.
+inline void TimerWheel::remove(Timer& timer) {
+  Chunk& chunk = timer.chunk();
+  chunk.entries[timer.index_].timer = nullptr;
+  timer.leave_to(*this);
+  --armed_count_;
+  if (--chunk.timer_count == 0) drop_chunk(chunk);
 }
 
 }  // namespace corolane::coroutine

@@ -165,7 +165,7 @@ void TaskStrand::suspend_task() {
 }
 
 // Waits by the million.
-static_assert(sizeof(GroupStrand) == 15 * sizeof(void*));
+static_assert(sizeof(GroupStrand) == 14 * sizeof(void*));
 
 void Strand::list(StrandGroup& group) {
   Switcher::current().instruments_->strand_groups.push_back(group);
