@@ -77,7 +77,7 @@ struct Scheduler::ThreadBinding {
         previous_thread(std::exchange(scheduler.thread_, pthread_self())) {}
   ~ThreadBinding() {
     bound.thread_ = previous_thread;
-    detail::ThreadState::here.arithmetic = previous_arithmetic;
+    detail::ThreadState::arithmetic = previous_arithmetic;
     corolane::detail::set_thread_time_source(previous_source);
     Scheduler::explores_suspensions_ = previous_exploration;
     Scheduler::running_strand_ = previous_strand;

@@ -35,41 +35,55 @@ Switcher::Switcher(const SchedulerOptions& options, const corolane::detail::Time
 
 Switcher::~Switcher() = default;
 
-void Switcher::suspend_slowly(TaskControl& running, void*& frame) {
+Switcher::Destination Switcher::find_destination(TaskControl& running, void*& frame) {
   LockWatch::check_none_is_held();
   TaskMeter* const meter = meter_of(running);
   MarkedSection* const section = MarkedSection::of(running);
-  if (meter == nullptr && section == nullptr) return switch_slowly(running, frame);
+  if (meter != nullptr || section != nullptr) {
+    suspend_watched(running, frame, meter, section);
+    return {};
+  }
+  const bool timed = steps_left_ == 0 && is_switch_timed();
+  const Destination destination = choose_destination(running);
+  if (!timed) return destination;
+  if (destination.context == nullptr) {
+    switch_sample_start_ = 0;  // It is no switch.
+    return {};
+  }
+  // A fresh task ends the sample itself.
+  if (!running_->has_begun) return destination;
+  ContextSwitch::switch_to_below<&Switcher::end_switch_sample>(running, frame, *destination.context,
+                                                               destination.frame);
+  return {};
+}
+
+[[gnu::always_inline]] inline Switcher::Destination Switcher::choose_destination(
+    const TaskControl& running) {
+  if (turn_left_ == 0 || !has_next_task()) {
+    running_ = nullptr;
+    return {.context = &loop_context_, .frame = loop_context_.frame};
+  }
+  const ReadyRing::Entry next = take_next_task();
+  if (next.owner == &running) return {};
+  trace_running();
+  return {.context = running_, .frame = next.frame};
+}
+
+// Never timed: it does more than a switch.
+void Switcher::suspend_watched(TaskControl& running, void*& frame, TaskMeter* meter,
+                               MarkedSection* section) {
   if (section != nullptr) section->suspends();
   if (meter != nullptr) {
     meter->pause();
     ++meter->cost_.suspension_count;
   }
-  switch_slowly(running, frame);
+  if (steps_left_ == 0 && is_switch_timed()) switch_sample_start_ = 0;
+  if (const Destination destination = choose_destination(running); destination.context != nullptr) {
+    ContextSwitch::switch_to(running, frame, *destination.context, destination.frame);
+  }
   watch_next_switch();
   if (meter != nullptr) meter->go_on();
   if (section != nullptr) section->resumed();
-}
-
-[[gnu::always_inline]] inline void Switcher::switch_slowly(TaskControl& running, void*& frame) {
-  const bool timed = steps_left_ == 0 && is_switch_timed();
-  if (turn_left_ == 0 || !has_next_task()) {
-    running_ = nullptr;
-    ContextSwitch::switch_to(running, frame, loop_context_, loop_context_.frame);
-    return;
-  }
-  const ReadyRing::Entry next = take_next_task();
-  if (next.owner == &running) {
-    switch_sample_start_ = 0;  // It was no switch.
-    return;
-  }
-  trace_running();
-  if (timed && running_->has_begun) {
-    ContextSwitch::switch_to_below<&Switcher::end_switch_sample>(running, frame, *running_,
-                                                                 next.frame);
-  } else {
-    ContextSwitch::switch_to(running, frame, *running_, next.frame);
-  }
 }
 
 // Not done at spawn: with tens of thousands of tasks waiting for their turn, it would fetch one
@@ -85,7 +99,8 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
 // a stack should be touched little.
 [[gnu::always_inline]] inline void Switcher::end(TaskControl& running) {
   SpawnSites::ended(running);
-  if (steps_left_ == 1) [[unlikely]] {
+  const bool is_last_step = --steps_left_ == 0;
+  if (is_last_step) [[unlikely]] {
     LockWatch::check_none_is_held();
   }
   running.state = TaskState::ended;  // Read through a TaskRef that outlives the task.
@@ -96,7 +111,7 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
   // From here on the stack may be handed out again, but to no task that runs before we have left
   // it.
   drop_reference(running);
-  const bool timed = --steps_left_ == 0 && is_switch_timed();
+  const bool timed = is_last_step && is_switch_timed();
   if (turn_left_ == 0 || !has_next_task()) {
     running_ = nullptr;
     ContextSwitch::leave_to(running, loop_context_, loop_context_.frame);
@@ -113,18 +128,20 @@ void* Switcher::begin_stack(TaskControl& task) { return make_first_frame(task); 
 
 void Switcher::begin_steps(TimePoint now, TimePoint end) {
   turn_left_ = turn_clock_.begin(now, end);
-  saw_fresh_ = saw_woken_ = false;
+  fresh_.seen = woken_.seen = false;
   plan_steps();
 }
 
 void Switcher::look_at_clock() {
-  turn_left_ = turn_clock_.look(time_.now(), !saw_fresh_ && !saw_woken_);
-  fresh_steps_max_ = saw_fresh_ ? no_cut : 1;
-  woken_steps_max_ = saw_woken_ ? no_cut : woken_steps;
-  saw_fresh_ = saw_woken_ = false;
+  turn_left_ = turn_clock_.look(time_.now(), !fresh_.seen && !woken_.seen);
+  fresh_.look();
+  woken_.look();
 }
 
-void Switcher::cut_steps(std::uint32_t kept) {
+// Keeps `kept` steps when the last look saw no such task.
+void Switcher::note_first(StepKind& kind, std::uint32_t kept) {
+  kind.seen = true;
+  if (kind.seen_before || steps_left_ <= kept) return;
   count_steps();
   if (turn_left_ <= kept) return;
   turn_clock_.cut(turn_left_, kept);
@@ -200,7 +217,7 @@ void Switcher::end_switch_sample() {
 // Inlined: the outermost frame of each task's stack should be small.
 [[gnu::always_inline]] inline void Switcher::enter_task() {
   Switcher& scheduler = *current_;
-  *ThreadState::here.error_number = 0;
+  *ThreadState::error_number = 0;
   // A fresh task had no stack on which to run it.
   if (scheduler.switch_sample_start_ != 0) end_switch_sample();
   scheduler.note_fresh();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/clock.h"
@@ -26,6 +27,7 @@
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
+class MarkedSection;
 class Scheduler;
 class SwitchTrace;
 class TaskMeter;
@@ -78,11 +80,31 @@ class Switcher {
   friend class coroutine::Scheduler;
   friend class coroutine::TaskMeter;
 
-  // Leave the running task for the next ready one, or for the loop; `frame` is where the running
-  // task's frame is stored.
+  // Where a switch leads: to a task or the loop, and there to a frame.
+  struct Destination {
+    Context* context = nullptr;
+    void* frame = nullptr;
+  };
+
+  // Leaves the running task for the next ready one, or for the loop; `frame` is where the running
+  // task's frame is stored. One jump serves the common switch and the rare ones, so that the tasks
+  // that wait at one place have equal stacks.
   void suspend(TaskControl& running, void*& frame);
-  void suspend_slowly(TaskControl& running, void*& frame);
-  void switch_slowly(TaskControl& running, void*& frame);
+  // Steps of tasks that begin, or that were woken.
+  struct StepKind {
+    bool seen = false;         // Since the last look at the clock.
+    bool seen_before = false;  // Between the last two looks.
+
+    void look() { seen_before = std::exchange(seen, false); }
+  };
+
+  // Looks at locks, meters and the time, and finds the destination; none when `running` was
+  // suspended and resumed meanwhile, or need not be.
+  Destination find_destination(TaskControl& running, void*& frame);
+  // The next ready task, or the loop; none when `running` is next.
+  Destination choose_destination(const TaskControl& running);
+  void suspend_watched(TaskControl& running, void*& frame, TaskMeter* meter,
+                       MarkedSection* section);
   [[noreturn]] void end(TaskControl& running);
   bool has_next_task() const { return !ready_.empty() && !ready_.front().is_stackless(); }
   // The task that runs next; its first frame may not exist yet.
@@ -117,18 +139,16 @@ class Switcher {
   // Called when a task begins or is woken: after steps of another kind, the clock is looked at
   // soon.
   void note_fresh() {
-    saw_fresh_ = true;
-    if (steps_left_ > fresh_steps_max_) [[unlikely]] {
-      cut_steps(1);
+    if (!fresh_.seen) [[unlikely]] {
+      note_first(fresh_, 1);
     }
   }
   void note_woken() {
-    saw_woken_ = true;
-    if (steps_left_ > woken_steps_max_) [[unlikely]] {
-      cut_steps(woken_steps);
+    if (!woken_.seen) [[unlikely]] {
+      note_first(woken_, woken_steps);
     }
   }
-  void cut_steps(std::uint32_t kept);
+  void note_first(StepKind& kind, std::uint32_t kept);
   // Called when a task or strand becomes ready. Another thread than the scheduler's would corrupt
   // the ring; between two runs there is none.
   void check_thread(const TaskControl* woken) const {
@@ -151,7 +171,6 @@ class Switcher {
 
   static constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();
   static constexpr pthread_t no_thread = 0;
-  static constexpr std::uint32_t no_cut = std::numeric_limits<std::uint32_t>::max();
   // A task that is woken within a turn begins behind others that were ready before.
   static constexpr std::uint32_t woken_steps = 16;
 
@@ -170,11 +189,8 @@ class Switcher {
   std::uint32_t steps_ = 0;  // The value of steps_left_ when they were last counted.
   // Tasks that have flags: while it is zero, no flag needs to be looked at.
   std::uint32_t flagged_count_ = 0;
-  // With more steps left than this, the first fresh or woken task since the last look cuts them.
-  std::uint32_t fresh_steps_max_ = no_cut;
-  std::uint32_t woken_steps_max_ = no_cut;
-  bool saw_fresh_ = false;  // Since the last look at the clock.
-  bool saw_woken_ = false;
+  StepKind fresh_;
+  StepKind woken_;
   pthread_t thread_ = no_thread;  // The one that is in run() or step().
   Context loop_context_;
 
@@ -205,13 +221,16 @@ class Switcher {
 };
 
 [[gnu::always_inline]] inline void Switcher::suspend(TaskControl& running, void*& frame) {
-  if (--steps_left_ == 0) [[unlikely]] {
-    return suspend_slowly(running, frame);
+  Destination destination;
+  if (__builtin_expect(--steps_left_ == 0, 0) || __builtin_expect(!has_next_task(), 0)) {
+    destination = find_destination(running, frame);
+    if (destination.context == nullptr) return;
+  } else {
+    const ReadyRing::Entry next = take_next_task();
+    if (next.owner == &running) return;
+    destination = {.context = running_, .frame = next.frame};
   }
-  if (!has_next_task()) return suspend_slowly(running, frame);
-  const ReadyRing::Entry next = take_next_task();
-  if (next.owner == &running) return;
-  ContextSwitch::switch_to(running, frame, *running_, next.frame);
+  ContextSwitch::switch_to(running, frame, *destination.context, destination.frame);
 }
 
 [[gnu::always_inline]] inline ReadyRing::Entry Switcher::take(const ReadyRing::Entry& next) {

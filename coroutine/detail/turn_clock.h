@@ -6,8 +6,8 @@
 // they are light. Steps of one kind take about as long as one another; when another kind begins,
 // the scheduler cuts the steps that were granted: fresh tasks are often handlers, and woken ones
 // may be. So a turn of heavy steps ends with the step in which its time ran out, and one of light
-// steps reads the clock once in 64 to 512. Steps are bounded by their number,
-// too, since virtual time stands still during a turn.
+// steps reads the clock once in 64 to 512. Virtual time stands still during a turn; there the
+// number of steps is the bound.
 #pragma once
 
 #include <algorithm>
@@ -44,6 +44,7 @@ class TurnClock {
   std::uint32_t look(TimePoint now, bool was_calm) {
     const Duration passed = now - last_look_;
     last_look_ = now;
+    if (passed > Duration::zero()) left_ = steps_max;
     if (now >= end_) left_ = 0;
     if (passed > heavy) {
       interval_ = 1;
@@ -81,7 +82,7 @@ class TurnClock {
 
   TimePoint end_;
   TimePoint last_look_;
-  std::uint32_t left_ = 0;      // Steps of this turn that were not granted yet.
+  std::uint32_t left_ = 0;      // Steps that were not granted yet, should time stand still.
   std::uint32_t interval_ = 1;  // Steps between two looks.
 };
 

@@ -80,6 +80,20 @@ class WorkedTime final : public EventSource {
   TimePoint time_;
 };
 
+TEST(SchedulerTurnTest, ATurnOfLightStepsLastsAsLongAsOneOfHeavyOnes) {
+  WorkedTime time;
+  Scheduler scheduler(time);
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    const std::uint64_t before = scheduler.statistics().turn_count;
+    // 1 ms of work: five turns.
+    for (int count = 0; count < 100'000; ++count) {
+      time.work(10ns);
+      EXPECT_TRUE(yield());
+    }
+    EXPECT_LE(scheduler.statistics().turn_count - before, 6u);
+  }));
+}
+
 TEST(SchedulerTurnTest, ATimerBehindSlowHandlersIsLateByOneOfThem) {
   WorkedTime time;
   Scheduler scheduler(time);

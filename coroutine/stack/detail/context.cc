@@ -9,9 +9,9 @@
 namespace corolane::coroutine::detail {
 
 FloatingPointState ThreadState::find() {
-  here.exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
-  here.error_number = &errno;
-  return std::exchange(here.arithmetic, FloatingPointState::present());
+  exceptions = reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
+  error_number = &errno;
+  return std::exchange(arithmetic, FloatingPointState::present());
 }
 
 }  // namespace corolane::coroutine::detail

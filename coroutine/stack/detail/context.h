@@ -65,23 +65,21 @@ struct FloatingPointState {
 // State that exists once per thread but that each flow needs for itself. A flow that leaves saves
 // its own and restores it on return; so every flow arrives with no exceptions and the arithmetic of
 // the thread, and the many flows that need nothing else do no work.
+//
+// Separate variables: the compiler would fetch the address of a struct ahead of a switch, and after
+// it wait for that on the stack.
 struct ThreadState {
-  ExceptionState* exceptions = nullptr;
-  int* error_number = nullptr;
+  static inline constinit thread_local ExceptionState* exceptions = nullptr;
+  static inline constinit thread_local int* error_number = nullptr;
   // With which every flow begins: what the thread, or the task, has set that runs the scheduler.
-  FloatingPointState arithmetic;
+  static inline constinit thread_local FloatingPointState arithmetic;
 
-  // The state of the running thread. Only its address is needed, so a flow that returns from a
-  // switch does not wait for data on its stack.
-  static thread_local constinit ThreadState here;
-  // Initialises `here`; every thread calls it first. Returns the arithmetic of before, which the
-  // scheduler of a task restores at its end.
+  // Finds those of the running thread; every thread calls it first. Returns the arithmetic of
+  // before, which the scheduler of a task restores at its end.
   static FloatingPointState find();
 
-  bool is_clean() const { return exceptions->is_clean() && arithmetic.is_present(); }
+  static bool is_clean() { return exceptions->is_clean() && arithmetic.is_present(); }
 };
-
-inline thread_local constinit ThreadState ThreadState::here;
 
 class Context {
  public:

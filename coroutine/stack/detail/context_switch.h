@@ -23,13 +23,13 @@ class ContextSwitch {
   // another flow switches back. `from_frame` receives the frame of `from`.
   [[gnu::always_inline]] static void switch_to(Context& from, void*& from_frame, Context& to,
                                                void* to_frame) {
-    if (!ThreadState::here.is_clean()) [[unlikely]] {
+    if (!ThreadState::is_clean()) [[unlikely]] {
       return switch_with_state(from, from_frame, to, to_frame);
     }
-    const int error_number = *ThreadState::here.error_number;
+    const int error_number = *ThreadState::error_number;
     before_jump(from, to, false);
     arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
-    *ThreadState::here.error_number = error_number;
+    *ThreadState::error_number = error_number;
   }
 
   // The same, and calls `on_top` on the stack of `to`, which has begun, before `to` resumes.
@@ -37,26 +37,26 @@ class ContextSwitch {
   static void switch_to_below(Context& from, void*& from_frame, Context& to, void* to_frame) {
     // Only when needed: loading the state again takes longer than all the rest.
     std::optional<SavedState> state;
-    if (!ThreadState::here.is_clean()) state.emplace();
-    const int error_number = *ThreadState::here.error_number;
+    if (!ThreadState::is_clean()) state.emplace();
+    const int error_number = *ThreadState::error_number;
     before_jump(from, to, false);
     arrive(jump_on_top<on_top>(to_frame, static_cast<void*>(&from_frame)), &from);
-    *ThreadState::here.error_number = error_number;
+    *ThreadState::error_number = error_number;
   }
 
   // The first two functions again, for a flow that ends here, without exceptions: `from` may be
   // reused as soon as `to` runs.
   [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
                                                         void* to_frame) {
-    if (!ThreadState::here.arithmetic.is_present()) [[unlikely]] {
-      ThreadState::here.arithmetic.apply();
+    if (!ThreadState::arithmetic.is_present()) [[unlikely]] {
+      ThreadState::arithmetic.apply();
     }
     before_jump(from, to, true);
     jump_away(to_frame, static_cast<void*>(&from.frame));
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
-    if (!ThreadState::here.arithmetic.is_present()) ThreadState::here.arithmetic.apply();
+    if (!ThreadState::arithmetic.is_present()) ThreadState::arithmetic.apply();
     before_jump(from, to, true);
     jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();
@@ -93,16 +93,16 @@ class ContextSwitch {
   // Saves the state that few flows have, and restores it.
   class SavedState {
    public:
-    SavedState() { ThreadState::here.arithmetic.apply(); }
+    SavedState() { ThreadState::arithmetic.apply(); }
     ~SavedState() {
-      *ThreadState::here.exceptions = exceptions_;
+      *ThreadState::exceptions = exceptions_;
       arithmetic_.apply();
     }
     SavedState(const SavedState&) = delete;
     SavedState& operator=(const SavedState&) = delete;
 
    private:
-    ExceptionState exceptions_ = std::exchange(*ThreadState::here.exceptions, {});
+    ExceptionState exceptions_ = std::exchange(*ThreadState::exceptions, {});
     FloatingPointState arithmetic_ = FloatingPointState::present();
   };
 
@@ -124,13 +124,13 @@ class ContextSwitch {
   };
 #endif
 
-  [[gnu::noinline]] static void switch_with_state(Context& from, void*& from_frame, Context& to,
-                                                  void* to_frame) {
+  [[gnu::noinline, gnu::cold]] static void switch_with_state(Context& from, void*& from_frame,
+                                                             Context& to, void* to_frame) {
     const SavedState state;
-    const int error_number = *ThreadState::here.error_number;
+    const int error_number = *ThreadState::error_number;
     before_jump(from, to, false);
     arrive(jump(to_frame, static_cast<void*>(&from_frame)), &from);
-    *ThreadState::here.error_number = error_number;
+    *ThreadState::error_number = error_number;
   }
 
   [[gnu::always_inline]] static void before_jump([[maybe_unused]] Context& from,

@@ -224,7 +224,7 @@ TEST_F(CrashReportTest, ABrokenTaskRecordCostsThatTaskOnly) {
   const Crash crash = this->crash(damaged);
   EXPECT_EQ(crash.signal, SIGSEGV);
   EXPECT_THAT(crash.report, HasSubstr("(the data of these tasks is corrupt)"));
-  EXPECT_THAT(crash.report, ContainsRegex("\n[23] tasks suspended, waits for what never comes"));
+  EXPECT_THAT(crash.report, ContainsRegex("\n3 tasks suspended, waits for what never comes"));
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
 
@@ -235,7 +235,7 @@ TEST_F(CrashReportTest, ABrokenStackCostsThatTaskOnly) {
   const Crash crash = this->crash(damaged);
   EXPECT_EQ(crash.signal, SIGABRT);
   EXPECT_THAT(crash.report, HasSubstr("    its stack is broken\n"));
-  EXPECT_THAT(crash.report, ContainsRegex("\n[23] tasks suspended, waits for what never comes"));
+  EXPECT_THAT(crash.report, ContainsRegex("\n3 tasks suspended, waits for what never comes"));
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
 
@@ -246,7 +246,7 @@ TEST_F(CrashReportTest, ABrokenListOfTasksCostsItsRestOnly) {
   const Crash crash = this->crash(damaged);
   EXPECT_EQ(crash.signal, SIGFPE);
   EXPECT_THAT(crash.report, HasSubstr("(the list of tasks is broken: there may be more of them)"));
-  EXPECT_THAT(crash.report, ContainsRegex("\n[23] tasks suspended, waits for what never comes"));
+  EXPECT_THAT(crash.report, ContainsRegex("\n3 tasks suspended, waits for what never comes"));
   EXPECT_THAT(crash.report, HasSubstr("divide_by_zero"));
   EXPECT_THAT(crash.report, HasSubstr("\nend of the report\n"));
 }
