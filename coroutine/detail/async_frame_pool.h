@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory for the frames of stackless coroutines: a free list per size, for each thread.
+// Memory for the frames of stackless coroutines and the chunks of timers: a free list per size, for
+// each thread.
 //
 // A frame lives for the time of one call, millions may wait at once, and its size is known where it
 // is made. So a block is taken from a list and returned to it without a search, and carries no

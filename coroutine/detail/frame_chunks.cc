@@ -2,6 +2,7 @@
 #include "coroutine/detail/frame_chunks.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ FrameChunks::Chunk& FrameChunks::chunk_of(void* place) {
 
 FrameChunks::~FrameChunks() {
   own_ = nullptr;
-  if (AsyncFramePool::frame_count() > 0) return;
+  if (AsyncFramePool::frame_count() > 0 || ::getpid() == ::gettid()) return;
   AsyncFramePool::lists_ = {};
   for (void* const mapping : mappings_) munmap(mapping, mapping_size_bytes);
 }

@@ -31,7 +31,7 @@ class FrameChunks {
   static constexpr Duration step_interval = std::chrono::milliseconds(1);
 
   FrameChunks() = default;
-  // Frees everything, unless exit() ends the thread while coroutines are left.
+  // Frees everything, unless exit() ends the thread while coroutines or timers may be left.
   ~FrameChunks();
   FrameChunks(const FrameChunks&) = delete;
   FrameChunks& operator=(const FrameChunks&) = delete;
