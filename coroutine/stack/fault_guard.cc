@@ -16,32 +16,43 @@ namespace {
 // The handlers' need beyond the saved registers, whose size the kernel reports.
 constexpr std::size_t room_size_bytes = 64 * 1024;
 
-bool has_signal_stack() {
-  stack_t present = {};
-  return sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0;
+std::size_t needed_size_bytes() {
+  return room_size_bytes +
+         static_cast<std::size_t>(std::max<long>(sysconf(_SC_MINSIGSTKSZ), MINSIGSTKSZ));
 }
 
-// Frees the signal stack when its thread ends.
+// Other libraries give their threads smaller ones.
+bool has_signal_stack() {
+  stack_t present = {};
+  return sigaltstack(nullptr, &present) == 0 && (present.ss_flags & SS_DISABLE) == 0 &&
+         present.ss_size >= needed_size_bytes();
+}
+
+// When its thread ends, restores the signal stack of before, and frees its own.
 struct SignalStack {
   ~SignalStack() {
     if (memory == nullptr) return;
     stack_t present = {};
-    const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
-    if (sigaltstack(nullptr, &present) == 0 && present.ss_sp == memory) sigaltstack(&none, nullptr);
+    if (sigaltstack(nullptr, &present) == 0 && present.ss_sp == memory) {
+      sigaltstack(&previous, nullptr);
+    }
     munmap(memory, size_bytes);
   }
 
   bool install() {
-    size_bytes = room_size_bytes +
-                 static_cast<std::size_t>(std::max<long>(sysconf(_SC_MINSIGSTKSZ), MINSIGSTKSZ));
-    memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) memory = nullptr;
+    if (memory == nullptr) {
+      size_bytes = needed_size_bytes();
+      memory =
+          mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) memory = nullptr;
+    }
     const stack_t stack = {.ss_sp = memory, .ss_flags = 0, .ss_size = size_bytes};
-    return memory != nullptr && sigaltstack(&stack, nullptr) == 0;
+    return memory != nullptr && sigaltstack(&stack, &previous) == 0;
   }
 
   void* memory = nullptr;
   std::size_t size_bytes = 0;
+  stack_t previous = {};
 };
 
 }  // namespace
@@ -57,7 +68,7 @@ void FaultGuard::leave() {
 bool FaultGuard::give_thread_signal_stack() {
   if (has_signal_stack()) return true;
   static thread_local SignalStack stack;
-  return stack.memory == nullptr && stack.install();
+  return stack.install();
 }
 
 }  // namespace corolane::coroutine

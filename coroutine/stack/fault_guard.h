@@ -38,8 +38,9 @@ class FaultGuard {
   [[noreturn]] static void leave();
 
   // Gives the calling thread an alternate stack for its handlers (sigaltstack(2)) until it ends,
-  // unless it has one: a task's own stack may be full, and is never deep enough for the registers
-  // that the kernel saves on it. Returns false when there is no memory for it. Not for handlers.
+  // unless it has one of that size: a task's own stack may be full, and is never deep enough for
+  // the registers that the kernel saves on it. Returns false when there is no memory for it. Not
+  // for handlers.
   static bool give_thread_signal_stack();
 
  private:

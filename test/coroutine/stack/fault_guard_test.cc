@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <csignal>
+#include <cstddef>
+#include <thread>
 
 namespace corolane::coroutine {
 namespace {
@@ -44,6 +47,22 @@ TEST_F(FaultGuardTest, EachFaultEndsOnlyTheInnermostRun) {
   }));
   EXPECT_EQ(count, 3);
   EXPECT_FALSE(FaultGuard::is_active());
+}
+
+TEST(FaultGuardSignalStackTest, AThreadWithASmallOneGetsALargerOne) {
+  std::jthread([] {
+    std::array<std::byte, 8192> small;
+    const stack_t of_another_library = {
+        .ss_sp = small.data(), .ss_flags = 0, .ss_size = small.size()};
+    ASSERT_EQ(sigaltstack(&of_another_library, nullptr), 0);
+    EXPECT_TRUE(FaultGuard::give_thread_signal_stack());
+    stack_t present = {};
+    ASSERT_EQ(sigaltstack(nullptr, &present), 0);
+    EXPECT_GE(present.ss_size, 64u * 1024);
+    EXPECT_NE(present.ss_sp, small.data());
+    const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+    ASSERT_EQ(sigaltstack(&none, nullptr), 0);
+  });
 }
 
 }  // namespace
