@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "coroutine/async/async.h"
+#include "coroutine/async/async_group.h"
+#include "coroutine/event_source.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
@@ -148,6 +152,45 @@ TEST(SchedulerStepTest, ASeedFindsATaskThatTrustsAReadBeforeASuspension) {
   bool is_found = false;
   for (std::uint64_t seed = 1; seed <= 50 && !is_found; ++seed) is_found = coins_of(seed) != 3;
   EXPECT_TRUE(is_found);
+}
+
+// Virtual time that a test moves.
+class MovedTime final : public EventSource {
+ public:
+  TimePoint now() const override { return time; }
+  bool wait(Deadline) override { return true; }
+  void wake() override {}
+  TimePoint time;
+};
+
+Async<void> stay_busy(int& turn_count) {
+  for (;;) {
+    ++turn_count;
+    if (auto left = co_await let_others_run(); !left) co_return left.error();
+  }
+}
+
+TEST(SchedulerStepTest, StrandsKeepTheirPlacesWhenThePoolsComeToRest) {
+  MovedTime time;
+  Scheduler scheduler(time);
+  std::vector<int> turns(5'000);
+  ASSERT_TRUE(scheduler.begin("main", [&] {
+    {
+      TaskGroup burst;
+      for (int count = 0; count < 300; ++count) {
+        EXPECT_TRUE(burst.spawn("burst", [] { EXPECT_TRUE(sleep_for(10ms)); }));
+      }
+      EXPECT_TRUE(burst.join(Deadline::never()));
+    }
+    AsyncGroup group;
+    for (int& count : turns) group.spawn(stay_busy(count));
+    EXPECT_TRUE(sleep_for(30s));
+  }));
+  do time.time += 50ms;
+  while (scheduler.step());
+  EXPECT_TRUE(scheduler.finish());
+  const auto [least, most] = std::ranges::minmax(turns);
+  EXPECT_LE(most - least, 1);
 }
 
 }  // namespace

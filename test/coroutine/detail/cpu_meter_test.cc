@@ -9,12 +9,14 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <ctime>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -184,6 +186,24 @@ TEST_F(CpuMeterTest, ATimerSignalAnswersARequestWhoseSignalWasDropped) {
     asking.join();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->task_name, "main");
+  });
+}
+
+TEST_F(CpuMeterTest, AnInterruptionKeepsErrno) {
+  on_own_thread([](Scheduler& scheduler) {
+    static std::atomic<bool> has_noted = false;
+    has_noted = false;
+    std::jthread asking([&] {
+      EXPECT_TRUE(scheduler.interrupt(10s, [](std::span<char>) -> std::size_t {
+        errno = EBADF;
+        has_noted = true;
+        return 0;
+      }));
+    });
+    errno = ENOENT;
+    while (!has_noted) {
+    }
+    EXPECT_EQ(errno, ENOENT);
   });
 }
 
