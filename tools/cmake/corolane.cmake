@@ -4,9 +4,9 @@
 include(${CMAKE_CURRENT_LIST_DIR}/corolane_module.cmake)
 
 # Warnings are errors with the compilers that all changes are compiled with: another version knows
-# other warnings, and GCC 14 takes some code of the standard library for an overflow. The hardening flags are those of Debian's dpkg-buildflags;
-# -fstack-clash-protection keeps a large frame from jumping over a coroutine's guard page, and
-# frame pointers let a suspended coroutine be walked.
+# other warnings, and GCC 14 takes some code of the standard library for an overflow. The hardening
+# flags are those of Debian's dpkg-buildflags; -fstack-clash-protection keeps a large frame from
+# jumping over a coroutine's guard page, and frame pointers let a suspended coroutine be walked.
 add_library(corolane_compile_options INTERFACE)
 target_compile_features(corolane_compile_options INTERFACE cxx_std_23)
 target_compile_options(corolane_compile_options INTERFACE
