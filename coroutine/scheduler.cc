@@ -77,7 +77,7 @@ struct Scheduler::ThreadBinding {
         previous_thread(std::exchange(scheduler.thread_, pthread_self())) {}
   ~ThreadBinding() {
     bound.thread_ = previous_thread;
-    detail::ThreadState::arithmetic = previous_arithmetic;
+    detail::ThreadState::set(previous_arithmetic);
     corolane::detail::set_thread_time_source(previous_source);
     Scheduler::explores_suspensions_ = previous_exploration;
     Scheduler::running_strand_ = previous_strand;
@@ -95,7 +95,7 @@ struct Scheduler::ThreadBinding {
   const corolane::detail::TimeSource* previous_source;
   Scheduler& bound;
   pthread_t previous_thread;
-  detail::FloatingPointState previous_arithmetic = detail::ThreadState::find();
+  detail::ThreadState::Arithmetic previous_arithmetic = detail::ThreadState::find();
 };
 
 // While it lives, the loop runs tasks.

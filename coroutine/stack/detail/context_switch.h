@@ -48,15 +48,15 @@ class ContextSwitch {
   // reused as soon as `to` runs.
   [[noreturn, gnu::always_inline]] static void leave_to(Context& from, Context& to,
                                                         void* to_frame) {
-    if (!ThreadState::arithmetic.is_present()) [[unlikely]] {
-      ThreadState::arithmetic.apply();
+    if (!ThreadState::is_clean()) [[unlikely]] {
+      ThreadState::apply_arithmetic();
     }
     before_jump(from, to, true);
     jump_away(to_frame, static_cast<void*>(&from.frame));
   }
   template <void (*on_top)()>
   [[noreturn]] static void leave_to_below(Context& from, Context& to, void* to_frame) {
-    if (!ThreadState::arithmetic.is_present()) ThreadState::arithmetic.apply();
+    if (!ThreadState::is_clean()) ThreadState::apply_arithmetic();
     before_jump(from, to, true);
     jump_on_top<on_top>(to_frame, static_cast<void*>(&from.frame));
     __builtin_unreachable();
@@ -93,7 +93,7 @@ class ContextSwitch {
   // Saves the state that few flows have, and restores it.
   class SavedState {
    public:
-    SavedState() { ThreadState::arithmetic.apply(); }
+    SavedState() { ThreadState::apply_arithmetic(); }
     ~SavedState() {
       *ThreadState::exceptions = exceptions_;
       arithmetic_.apply();

@@ -38,7 +38,7 @@ static_assert(
 // be leaving and may not have restored those of the thread.
 void* make_frame(std::byte* top, std::size_t size_bytes, void (*entry)(Transfer)) {
   const FloatingPointState own = FloatingPointState::present();
-  ThreadState::arithmetic.apply();
+  ThreadState::apply_arithmetic();
   void* const frame = corolane_make_fcontext(top, size_bytes, entry);
   own.apply();
   return frame;

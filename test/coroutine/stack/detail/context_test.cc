@@ -166,6 +166,49 @@ TEST(ContextTest, TasksBeginWithTheArithmeticOfTheirThread) {
   EXPECT_FALSE(tiny_numbers_are_zero());
 }
 
+#if defined(__x86_64__)
+TEST(ContextTest, EachSettingOfTheArithmeticBelongsToTheTask) {
+  if (test::under_valgrind()) GTEST_SKIP() << "valgrind always rounds to the nearest";
+  constexpr unsigned settings_mask = 0xe040;
+  const auto settings = [] { return __builtin_ia32_stmxcsr() & settings_mask; };
+  const unsigned of_thread = settings();
+  // Tiny operands are zero, tiny results are zero, and each way to round.
+  for (const unsigned own : {0x0040u, 0x8000u, 0x8040u, 0x2000u, 0x4000u, 0x6000u, 0xe040u}) {
+    auto task = spawn("task", [&] {
+      __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() ^ own);
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(settings(), of_thread ^ own);
+    });
+    auto next = spawn("next", [&] { EXPECT_EQ(settings(), of_thread); });
+    EXPECT_TRUE(yield());
+    EXPECT_EQ(settings(), of_thread) << own;
+    EXPECT_TRUE(task.join(Deadline::never()));
+    EXPECT_TRUE(next.join(Deadline::never()));
+  }
+}
+
+TEST(ContextTest, AThreadWhoseTinyResultsTrapRunsTasks) {
+  if (test::under_valgrind()) GTEST_SKIP() << "valgrind never traps";
+  std::jthread([] {
+    static constexpr int trapping = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
+    ::feenableexcept(trapping);
+    VirtualTime time;
+    Scheduler scheduler(time);
+    EXPECT_TRUE(scheduler.run("main", [] {
+      auto other = spawn("other", [] {
+        std::fesetround(FE_UPWARD);
+        EXPECT_TRUE(yield());
+        EXPECT_EQ(std::fegetround(), FE_UPWARD);
+      });
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+      EXPECT_TRUE(other.join(Deadline::never()));
+      EXPECT_EQ(::fegetexcept(), trapping);
+    }));
+  });
+}
+#endif
+
 TEST(ContextTest, TheArithmeticOfATaskIsThatOfTheSchedulerThatItRuns) {
   if (test::under_valgrind()) GTEST_SKIP() << "valgrind always rounds to the nearest";
   auto outer = spawn("outer", [] {
