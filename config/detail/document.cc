@@ -20,6 +20,9 @@
 namespace corolane::config::detail {
 namespace {
 
+constexpr const char* sharing_problem =
+    "anchors (&) and aliases (*) are not supported; write the value out";
+
 class Builder final : public YAML::EventHandler {
  public:
   // Here lines count from zero, as in yaml-cpp.
@@ -84,9 +87,7 @@ class Builder final : public YAML::EventHandler {
 
   void see(const YAML::Mark& mark, YAML::anchor_t anchor = 0, const std::string& tag = "") {
     line_ = mark.line;
-    if (anchor != 0) {
-      report(line_, "anchors (&) and aliases (*) are not supported; write the value out");
-    }
+    if (anchor != 0) report(line_, sharing_problem);
     // yaml-cpp tags plain scalars with "?" and quoted ones with "!".
     if (!tag.empty() && tag != "?" && tag != "!") {
       report(line_, "tags are not supported, read " + excerpt(tag) + "; leave it out");
@@ -207,6 +208,9 @@ std::optional<SourceNode> parse_document(std::string_view text, const Place& sta
   } catch (const YAML::Exception& error) {
     if (error.msg == YAML::ErrorMsg::DOC_IN_SCALAR) {
       builder.report(builder.line(), "a quoted text that begins here or below is never closed");
+    } else if (error.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
+      // yaml-cpp 0.8 adds the name, which may be a secret: a password can begin with "*".
+      builder.report(error.mark.line, sharing_problem);
     } else {
       builder.report(error.mark.line, "cannot be parsed: " + error.msg);
     }
