@@ -169,12 +169,17 @@ std::optional<Error> cancellation_in(const json& answer) {
                                        std::to_string(*compacted) + "; list it again");
 }
 
-// Reads {"error":"why","code":5}, or {"error":{"message":"why","grpc_code":5}} in a stream.
+// Reads {"code":5,"message":"why"}, or {"error":{"code":5,"message":"why"}} in a stream. An etcd
+// built with grpc-gateway 1, as 3.4 is, repeats the message as "error", and says "grpc_code" in a
+// stream.
 std::optional<Error> failure_in(const json& answer) {
   const auto found = answer.find("error");
-  if (found == answer.end()) return cancellation_in(answer);
-  const json& details = found->is_object() ? *found : answer;
-  const auto code = number_in(details, found->is_object() ? "grpc_code" : "code");
+  const bool has_error = found != answer.end();
+  if (!has_error && !(answer.contains("code") && answer.contains("message"))) {
+    return cancellation_in(answer);
+  }
+  const json& details = has_error && found->is_object() ? *found : answer;
+  const auto code = number_in(details, details.contains("grpc_code") ? "grpc_code" : "code");
   return failure(code_from_number(static_cast<std::uint32_t>(code.value_or(0))),
                  text_in(details, "message"));
 }

@@ -495,6 +495,7 @@ TEST_F(EtcdWatchTest, AWatchEndsWithTheErrorOfEtcd) {
   for (const auto& [last, code] : std::vector<Case>{
            {R"({"result":{"canceled":true}})", Code::unavailable},
            {R"({"error":{"grpc_code":14,"message":"etcdserver: no leader"}})", Code::unavailable},
+           {R"({"error":{"code":7,"message":"etcdserver: no"}})", Code::permission_denied},
            {R"({"result":{"header":{},"canceled":true,"compact_revision":"20"}})",
             Code::out_of_range},
            {"no json", Code::internal},

@@ -132,6 +132,11 @@ std::string error_body(std::string_view message, int code) {
   return json{{"error", message}, {"message", message}, {"code", code}}.dump();
 }
 
+// As grpc-gateway 2 writes it.
+std::string error_body_of_gateway_2(std::string_view message, int code) {
+  return json{{"code", code}, {"message", message}}.dump();
+}
+
 TEST(EtcdJsonTest, AnswersWithoutAnErrorAreAccepted) {
   EXPECT_TRUE(check_etcd_answer(200, range_answer));
   EXPECT_TRUE(check_etcd_answer(200, news_line));
@@ -157,11 +162,22 @@ TEST(EtcdJsonTest, ErrorsHaveTheCodesOfEtcd) {
            {503, error_body("etcdserver: request timed out", 14), Code::unavailable, true},
            {500, error_body("context deadline exceeded", 2), Code::unavailable, true},
            {500, error_body("etcdserver: corrupt cluster", 15), Code::data_loss, true},
+           {404, error_body_of_gateway_2("etcdserver: requested lease not found", 5),
+            Code::not_found, false},
+           {400, error_body_of_gateway_2("etcdserver: request is too large", 3),
+            Code::invalid_argument, false},
+           {400, error_body_of_gateway_2("etcdserver: user name is empty", 3),
+            Code::unauthenticated, false},
+           {503, error_body_of_gateway_2("etcdserver: no leader", 14), Code::unavailable, false},
+           {503, error_body_of_gateway_2("etcdserver: request timed out", 14), Code::unavailable,
+            true},
            {503, "", Code::unavailable, true},
            {404, "Not Found\n", Code::unimplemented, false},
            {400, "Client sent an HTTP request to an HTTPS server.\n", Code::unavailable, true},
            {200, R"({"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}})",
             Code::unavailable, false},
+           {404, R"({"error":{"code":5,"message":"etcdserver: requested lease not found"}})",
+            Code::not_found, false},
            {200, R"({"result":{"canceled":true,"compact_revision":"20"}})", Code::out_of_range,
             false},
            {200,
