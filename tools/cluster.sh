@@ -42,7 +42,8 @@ start_etcd() {
   wait_for etcd etcd_is_healthy
 }
 
-redis_is_ready() { grep -qs 'ready to accept connections' "$folder/redis.out"; }
+# Redis 7.0 says "ready", later releases "Ready".
+redis_is_ready() { grep -qsi 'ready to accept connections' "$folder/redis.out"; }
 
 # No crash loses a write that it has acknowledged.
 start_redis() {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -13,6 +14,12 @@ namespace corolane::test {
 namespace {
 
 constexpr const char* program = "/usr/bin/redis-server";
+
+// Redis 7.0 logs the path of its socket after the first of these, later releases the second.
+bool says_ready(std::string_view line) {
+  return line.contains("ready to accept connections at") ||
+         line.contains("Ready to accept connections unix");
+}
 
 }  // namespace
 
@@ -51,7 +58,7 @@ void RedisServer::start() {
   do {
     line = process_->read_line();
     check(!line.empty(), "a server says when it is ready to serve");
-  } while (!line.contains("ready to accept connections at"));
+  } while (!says_ready(line));
 }
 
 }  // namespace corolane::test
