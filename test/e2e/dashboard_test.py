@@ -268,10 +268,15 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_row_links_to_the_task_that_it_names(self):
         browser = self.browser
-        await browser.go(self.node.url + "/waits")
-        # Calls of the bots wait for moves all the time.
-        link = "document.querySelector(\"td a[href^='/tasks/']\")"
-        target = await browser.wait_for(f"{link}?.getAttribute('href')")
+        # Calls of the bots wait for moves, but for the moment between two runs of the bots.
+        link = "document.querySelector(\"td a[href^='/tasks/']\")?.getAttribute('href')"
+        target = None
+        end = time.monotonic() + PATIENCE
+        while target is None and time.monotonic() < end:
+            await browser.go(self.node.url + "/waits")
+            await browser.wait_for("document.querySelector('main').innerText !== 'loading'")
+            target = await browser.evaluate(link)
+        self.assertIsNotNone(target)
         self.assertRegex(target, r"^/tasks/[0-9]+(\.[0-9]+)?$")
         rows = (
             ("task", "{task: '1.7', method: 'a.B/C'}", "/tasks/1.7"),
