@@ -132,7 +132,7 @@ std::string error_body(std::string_view message, int code) {
   return json{{"error", message}, {"message", message}, {"code", code}}.dump();
 }
 
-// As grpc-gateway 2 writes it.
+// grpc-gateway 2 writes no "error" field.
 std::string error_body_of_gateway_2(std::string_view message, int code) {
   return json{{"code", code}, {"message", message}}.dump();
 }
