@@ -16,7 +16,7 @@ target_compile_options(corolane_compile_options INTERFACE
   -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Werror>
-  $<$<CXX_COMPILER_ID:Clang>:-Werror>
+  $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,20>>:-Werror>
   # libstdc++ 12 sorts by a function that it marks as deprecated; clang warns the callers.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
   -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer)
