@@ -54,7 +54,7 @@ struct SchedulerStatistics {
   std::uint64_t turn_count = 0;  // Turns of the loop.
   std::uint64_t stray_exception_count = 0;
   std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now,
-  std::size_t stackless_bytes = 0;  // and the memory that is kept for them.
+  std::size_t stackless_bytes = 0;  // and the memory that is kept for them and for timers.
   Duration loop_cpu{};              // Consumed by the loop itself: handlers, timers, posted work.
   bool measures_cpu = false;        // Whether CPU time is being measured.
 };

@@ -23,8 +23,9 @@
 // Each slot knows a time that is not later than that of its earliest timer, so the number of timers
 // that share a slot costs nothing while none of them is due: see next() and collect_due().
 //
-// Not thread-safe: every Scheduler owns one wheel. Callbacks run on the loop's stack and must not
-// suspend.
+// Not thread-safe: every Scheduler owns one wheel, and a timer is cancelled or fires on the thread
+// that armed it, which owns the chunk (detail/async_frame_pool.h). Callbacks run on the loop's
+// stack and must not suspend.
 #pragma once
 
 #include <algorithm>

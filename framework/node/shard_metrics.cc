@@ -45,8 +45,8 @@ void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
               statistics.stray_exception_count);
   out.gauge("corolane_coroutine_stackless", "Stackless coroutines that exist.", {},
             statistics.stackless_count);
-  out.gauge("corolane_coroutine_stackless_bytes", "Memory kept for stackless coroutines.", {},
-            statistics.stackless_bytes);
+  out.gauge("corolane_coroutine_stackless_bytes",
+            "Memory kept for stackless coroutines and timers.", {}, statistics.stackless_bytes);
   out.histogram("corolane_coroutine_switch_seconds", "Cost of a switch, for a sample of them.", {},
                 statistics.switch_ns, switch_buckets);
   out.histogram("corolane_coroutine_create_seconds",
