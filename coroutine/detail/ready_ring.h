@@ -89,7 +89,9 @@ class ReadyRing {
     const Entry& ahead = at(head_ + lead * sizeof(Entry));
     const std::uintptr_t saved = reinterpret_cast<std::uintptr_t>(ahead.frame) + saved_begin;
     __builtin_prefetch(reinterpret_cast<const void*>(saved));
-    if (saved % 64 > 8) __builtin_prefetch(reinterpret_cast<const void*>(saved + 56));
+    if (saved % line_bytes > line_bytes - hot_bytes) {
+      __builtin_prefetch(reinterpret_cast<const void*>(saved + hot_bytes - 1));
+    }
     return entry;
   }
 
@@ -97,9 +99,12 @@ class ReadyRing {
   static constexpr std::uintptr_t fresh_bit = 2;
   static constexpr std::size_t count_min = 1024;
   // How many turns ahead an entry is fetched: with a slow next level of the cache, a fetch takes as
-  // long as a dozen switches. It fetches the 64 bytes that begin with the saved registers, in one
-  // line or two: a switch and the function that waits load these first.
+  // long as a dozen switches.
   static constexpr std::size_t lead = 16;
+  // What is fetched begins with the saved registers, in one line or two: a switch and the function
+  // that waits load these first.
+  static constexpr std::size_t hot_bytes = 48;
+  static constexpr std::size_t line_bytes = 64;
 
   Entry& at(std::size_t offset) const {
     return *reinterpret_cast<Entry*>(entries_.get() + (offset & mask_));

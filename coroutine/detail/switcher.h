@@ -106,6 +106,7 @@ class Switcher {
   void suspend_watched(TaskControl& running, void*& frame, TaskMeter* meter,
                        MarkedSection* section);
   [[noreturn]] void end(TaskControl& running);
+  [[noreturn]] static void end_running();
   bool has_next_task() const { return !ready_.empty() && !ready_.front().is_stackless(); }
   // The task that runs next; its first frame may not exist yet.
   ReadyRing::Entry take_next() { return take(ready_.pop()); }
