@@ -101,8 +101,8 @@ class ReadyRing {
   // How many turns ahead an entry is fetched: with a slow next level of the cache, a fetch takes as
   // long as a dozen switches.
   static constexpr std::size_t lead = 16;
-  // What is fetched begins with the saved registers, in one line or two: a switch and the function
-  // that waits load these first.
+  // How much of a stack is fetched, from the saved registers on, in one line or two: a switch and
+  // the function that waits load these bytes first.
   static constexpr std::size_t hot_bytes = 48;
   static constexpr std::size_t line_bytes = 64;
 

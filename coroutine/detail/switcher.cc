@@ -227,7 +227,8 @@ void Switcher::end_switch_sample() {
   running_->has_begun = true;
   running_->run(*running_);
 #if defined(COROLANE_ASAN)
-  // Before a call that does not return, AddressSanitizer would clean the whole stack.
+  // Inlined: before a call that does not return, AddressSanitizer clears its marks on the stack, by
+  // code that runs on this stack and trips over those of deeper frames.
   current_->end(*running_);
 #else
   end_running();
