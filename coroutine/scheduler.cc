@@ -207,7 +207,7 @@ TaskGroup* Scheduler::visitors() const {
 
 void Scheduler::cancel() { main_->frame().cancel(); }
 
-Deadline Scheduler::next_step() const {
+Deadline Scheduler::next_step() {
   if (!is_idle() || posted_.load(std::memory_order_relaxed) != nullptr) {
     return Deadline::passed();
   }

@@ -109,7 +109,7 @@ class Scheduler : private detail::Switcher {
   static void set_deadlock_details(DeadlockDetails details) { deadlock_details_ = details; }
 
   // The time at which step() has work, as far as is known now: at once when something is ready.
-  Deadline next_step() const;
+  Deadline next_step();
 
   // Runs `work` on the loop's stack at its next turn, in order of posting per thread; it must not
   // suspend. Callable from any thread, before, during or after run(). Work that is still queued at

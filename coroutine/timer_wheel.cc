@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/prefetch.h"
 #include "coroutine/detail/async_frame_pool.h"
 
 namespace corolane::coroutine {
@@ -23,14 +24,14 @@ constexpr std::size_t lead = 12;
 void fetch_timer(const Chunk& chunk, std::size_t index) {
   if (index >= chunk.end) return;
   const auto* const place = reinterpret_cast<const char*>(chunk.entries[index].timer);
-  __builtin_prefetch(place, /*rw=*/1);
-  __builtin_prefetch(place + sizeof(Timer) - 1, /*rw=*/1);
+  prefetch_for_write(place);
+  prefetch_for_write(place + sizeof(Timer) - 1);
 }
 
 void fetch_chunk(const Chunk* chunk) {
   const auto* const place = reinterpret_cast<const char*>(chunk);
   for (std::size_t offset = 0; offset < sizeof(Chunk); offset += 64) {
-    __builtin_prefetch(place + offset, /*rw=*/1);
+    prefetch_for_write(place + offset);
   }
 }
 
@@ -53,23 +54,30 @@ void fetch_ahead(const Chunk& chunk, std::size_t index) {
 
 TimerWheel::TimerWheel(TimePoint start) : tick_(tick_of(start)) {}
 
-TimerWheel::~TimerWheel() { check(armed_count_ == 0, "no timer outlives its wheel"); }
+TimerWheel::~TimerWheel() {
+  settle();
+  check(armed_count_ == 0, "no timer outlives its wheel");
+}
 
 bool TimerWheel::fire_due(std::size_t count_max) {
+  settle();
   const Slot& due = slots_[due_slot];
   if (due.first != nullptr) fetch_first(*due.first);
   for (std::size_t count = 0; count < count_max && due.first != nullptr; ++count) {
     Chunk& chunk = *due.first;
     while (chunk.entries[chunk.begin].timer == nullptr) ++chunk.begin;
     fetch_ahead(chunk, chunk.begin);
-    Timer& timer = *chunk.entries[chunk.begin++].timer;
-    remove(timer);
+    Timer& timer = *chunk.entries[chunk.begin].timer;
+    timer.place_ = 0;
+    remove(chunk, chunk.begin++);
     timer.callback_(timer);
+    settle();
   }
   return due.first != nullptr;
 }
 
 void TimerWheel::collect_due(TimePoint time) noexcept {
+  settle();
   const std::uint64_t target = tick_of(time);
   for (;;) {
     const std::size_t first = first_slot();
@@ -87,6 +95,19 @@ void TimerWheel::collect_due(TimePoint time) noexcept {
     }
   }
   tick_ = std::max(tick_, target);
+}
+
+// First fetches all that it touches.
+void TimerWheel::make_holes() {
+  for (std::size_t i = 0; i < cancelled_count_; ++i) {
+    Chunk& chunk = Chunk::chunk_at(cancelled_[i]);
+    prefetch_for_write(&chunk);
+    prefetch_for_write(&chunk.entries[Chunk::index_at(cancelled_[i])]);
+  }
+  for (std::size_t i = 0; i < cancelled_count_; ++i) {
+    remove(Chunk::chunk_at(cancelled_[i]), Chunk::index_at(cancelled_[i]));
+  }
+  cancelled_count_ = 0;
 }
 
 void TimerWheel::take_due(std::size_t slot, TimePoint time) {
@@ -125,7 +146,8 @@ void TimerWheel::take_all_due(std::size_t slot) {
   }
 }
 
-Deadline TimerWheel::next() const {
+Deadline TimerWheel::next() {
+  settle();
   if (slots_[due_slot].first != nullptr) return Deadline::passed();
   const std::size_t first = first_slot();
   return first == slot_count ? Deadline::never() : Deadline::at(slots_[first].earliest);
@@ -163,9 +185,8 @@ TimerWheel::Chunk* TimerWheel::take_chunks(std::size_t slot) {
 TimerWheel::Chunk& TimerWheel::add_chunk(std::size_t slot) {
   Slot& longer = slots_[slot];
   void* const place = detail::AsyncFramePool::allocate(sizeof(Chunk));
-  // The entries are not initialised.
+  fetch_chunk(static_cast<Chunk*>(place));
   auto* const chunk = new (place) Chunk;
-  chunk->wheel = this;
   chunk->next = nullptr;
   chunk->previous = longer.last;
   chunk->slot = static_cast<std::uint16_t>(slot);

@@ -18,7 +18,9 @@
 // A slot holds chunks of 30 entries: a time and the address of a timer. A list through the timers
 // would need no memory, but with a million of them each step waits until one timer has come from
 // memory, and only then knows the next; the entries tell which timers to fetch ahead. A cancelled
-// timer leaves a hole, and a chunk of holes is recycled.
+// timer leaves a hole, and a chunk of holes is recycled. Cancelling only notes which hole to make:
+// some dozens are made at once, or before the wheel is looked at, so that their chunks come from
+// memory together.
 //
 // Each slot knows a time that is not later than that of its earliest timer, so the number of timers
 // that share a slot costs nothing while none of them is due: see next() and collect_due().
@@ -35,6 +37,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "coroutine/base/deadline.h"
 
@@ -46,21 +49,35 @@ class TimerWheel;
 namespace detail {
 
 // A part of a slot of a timer wheel.
-struct TimerChunk {
+struct alignas(64) TimerChunk {
   struct Entry {
     TimePoint time;
     Timer* timer;  // Null for a hole.
   };
   static constexpr std::size_t entry_count = 30;
 
-  TimerWheel* wheel;
+  // The place of an entry: the address of the chunk and, in the low bits, the index from 1 on.
+  std::uintptr_t place(std::size_t index) const {
+    return reinterpret_cast<std::uintptr_t>(this) + index + 1;
+  }
+  static TimerChunk& chunk_at(std::uintptr_t place) {
+    return *reinterpret_cast<TimerChunk*>(place & ~index_mask);
+  }
+  static std::size_t index_at(std::uintptr_t place) { return (place & index_mask) - 1; }
+  static constexpr std::uintptr_t index_mask = 63;
+  static_assert(entry_count <= index_mask);
+
   TimerChunk* next;
   TimerChunk* previous;
   std::uint16_t slot;
   std::uint16_t begin;  // Holes lie before this index, and unused entries from `end` on.
   std::uint16_t end;
   std::uint16_t timer_count;
-  std::array<Entry, entry_count> entries;
+  union {
+    std::array<Entry, entry_count> entries;  // Not initialised.
+  };
+
+  TimerChunk() {}  // NOLINT(modernize-use-equals-default): it would be deleted.
 };
 
 }  // namespace detail
@@ -75,7 +92,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  bool is_armed() const { return (place_ & armed_bit) != 0; }
+  bool is_armed() const { return place_ != 0; }
   // Does nothing when not armed.
   inline void cancel();
 
@@ -89,29 +106,16 @@ class Timer {
 
   // Remembers a wheel for timers that are always armed in the same one; called before the first
   // arming.
-  void belong_to(TimerWheel& wheel) { leave_to(wheel); }
+  void belong_to(TimerWheel& wheel) { wheel_ = &wheel; }
   // That wheel, or the one that armed it last.
-  TimerWheel& wheel() const {
-    return is_armed() ? *chunk().wheel : *reinterpret_cast<TimerWheel*>(place_);
-  }
+  TimerWheel& wheel() const { return *wheel_; }
 
  private:
   friend class TimerWheel;
-  using Chunk = detail::TimerChunk;
-
-  static constexpr std::uintptr_t armed_bit = 1;
-
-  Chunk& chunk() const { return *reinterpret_cast<Chunk*>(place_ - armed_bit); }
-  void enter(const Chunk& chunk, std::uint16_t index) {
-    place_ = reinterpret_cast<std::uintptr_t>(&chunk) + armed_bit;
-    index_ = index;
-  }
-  void leave_to(TimerWheel& wheel) { place_ = reinterpret_cast<std::uintptr_t>(&wheel); }
 
   Callback callback_;
-  // While armed the address of its chunk, with the lowest bit set; else that of a wheel.
-  std::uintptr_t place_ = 0;
-  std::uint16_t index_ = 0;  // Its entry in the chunk.
+  TimerWheel* wheel_ = nullptr;
+  std::uintptr_t place_ = 0;  // TimerChunk::place(), or 0 while it is not armed.
   TimePoint time_;
 };
 
@@ -138,9 +142,9 @@ class TimerWheel {
 
   // When advance() should be called next: never later than the earliest timer. Earlier only when a
   // timer was cancelled that was the earliest of its slot; a call at that time finds the right one.
-  Deadline next() const;
+  Deadline next();
 
-  std::size_t armed_count() const { return armed_count_; }
+  std::size_t armed_count() const { return armed_count_ - cancelled_count_; }
 
  private:
   friend class Timer;
@@ -186,7 +190,12 @@ class TimerWheel {
 
   void insert(const Entry& entry);
   void append(std::size_t slot, const Entry& entry);
-  void remove(Timer& timer);
+  void note_cancelled(std::uintptr_t place);
+  void settle() {
+    if (cancelled_count_ != 0) make_holes();
+  }
+  void make_holes();
+  void remove(Chunk& chunk, std::size_t index);
   Chunk& add_chunk(std::size_t slot);
   void drop_chunk(Chunk& chunk);
   // Empties a slot, and returns its first chunk.
@@ -198,20 +207,40 @@ class TimerWheel {
   void take_all_due(std::size_t slot);
   void take_due(std::size_t slot, TimePoint time);
 
-  std::uint64_t tick_;  // All earlier timers have fired, or are due.
-  std::size_t armed_count_ = 0;
+  // A guess at the wheel of the next timer that this thread cancels. It may have been destroyed: it
+  // is used only when it is the timer's wheel. Cancelling many timers then needs no address that
+  // has yet to come from memory with a timer, so that several come at once.
+  static inline constinit thread_local TimerWheel* armed_last_ = nullptr;
+
+  std::uint64_t tick_;           // All earlier timers have fired, or are due.
+  std::size_t armed_count_ = 0;  // Including those in `cancelled_`.
+  std::size_t cancelled_count_ = 0;
+  // The places of cancelled timers whose entries are not holes yet.
+  std::array<std::uintptr_t, 32> cancelled_{};
   std::array<std::uint64_t, slot_count / word_bits> occupied_{};  // A bit per slot with timers.
   const std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(slot_count + 1);
 };
 
 inline void Timer::cancel() {
-  if (is_armed()) chunk().wheel->remove(*this);
+  if (!is_armed()) return;
+  const std::uintptr_t place = std::exchange(place_, 0);
+  TimerWheel* guess = TimerWheel::armed_last_;
+  if (wheel_ != guess) return wheel_->note_cancelled(place);
+  // Without this the compiler uses `wheel_`, which is equal.
+  asm("" : "+r"(guess));
+  guess->note_cancelled(place);
+}
+
+inline void TimerWheel::note_cancelled(std::uintptr_t place) {
+  cancelled_[cancelled_count_++] = place;
+  if (cancelled_count_ == cancelled_.size()) make_holes();
 }
 
 inline void TimerWheel::arm(Timer& timer, Deadline deadline) noexcept {
   timer.cancel();
   if (deadline.is_never()) return;
   timer.time_ = deadline.time();
+  timer.wheel_ = armed_last_ = this;
   ++armed_count_;
   insert({.time = timer.time_, .timer = &timer});
 }
@@ -230,16 +259,13 @@ inline void TimerWheel::insert(const Entry& entry) {
 inline void TimerWheel::append(std::size_t slot, const Entry& entry) {
   Chunk* chunk = slots_[slot].last;
   if (chunk == nullptr || chunk->end == Chunk::entry_count) chunk = &add_chunk(slot);
-  entry.timer->enter(*chunk, chunk->end);
+  entry.timer->place_ = chunk->place(chunk->end);
   chunk->entries[chunk->end++] = entry;
   ++chunk->timer_count;
 }
 
-// Does not look at other timers, which may be far away in memory.
-inline void TimerWheel::remove(Timer& timer) {
-  Chunk& chunk = timer.chunk();
-  chunk.entries[timer.index_].timer = nullptr;
-  timer.leave_to(*this);
+inline void TimerWheel::remove(Chunk& chunk, std::size_t index) {
+  chunk.entries[index].timer = nullptr;
   --armed_count_;
   if (--chunk.timer_count == 0) drop_chunk(chunk);
 }

@@ -35,7 +35,9 @@ class AsyncFramePool {
   }
 
   static void release(void* place, std::size_t size_bytes) {
-    if (!is_pooled(size_bytes)) return ::operator delete(place, size_bytes);
+    if (!is_pooled(size_bytes)) {
+      return ::operator delete(place, size_bytes, std::align_val_t{line_bytes});
+    }
     Block*& list = lists_.free[size_bytes / step_bytes];
     list = new (place) Block{list};
   }
@@ -58,9 +60,10 @@ class AsyncFramePool {
   struct Block {
     Block* next;
   };
-  // Sizes are multiples of eight. A type with an alignment of 16 has a size that is a multiple of
-  // 16, and only blocks of such sizes are aligned to 16.
+  // Sizes are multiples of eight. A type with an alignment of 16, or of a whole line of the cache,
+  // has a size that is a multiple of it, and only blocks of such sizes are aligned to it.
   static constexpr std::size_t step_bytes = 8;
+  static constexpr std::size_t line_bytes = 64;
   static constexpr std::size_t size_bytes_max = 2048;  // Larger ones come from the heap.
 
   struct Lists {

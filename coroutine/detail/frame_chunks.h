@@ -65,7 +65,7 @@ class FrameChunks {
     std::size_t returned_count;
     std::size_t block_count;  // Those that were cut from it.
   };
-  static constexpr std::size_t header_size_bytes = 64;
+  static constexpr std::size_t header_size_bytes = AsyncFramePool::line_bytes;
 
   // All blocks of one size.
   struct Class {

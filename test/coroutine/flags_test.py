@@ -117,6 +117,13 @@ class FlagsTest(unittest.TestCase):
         for use in uses[:1]:
             self.assertRegex(use, r"kmovw\s+-?\d*\(%r[bs]p\), %k")
 
+    def test_no_compiler_drops_what_fetches_memory_ahead(self):
+        for compiler in filter(None, (COMPILER, shutil.which("clang++-19"))):
+            with self.subTest(compiler=compiler):
+                self.build("fetch_ahead.cc", "-O2", "-S", libraries=(), compiler=compiler)
+                assembler = self.program.read_text()
+                self.assertGreaterEqual(len(re.findall(r"\b(?:prefetch|prfm)", assembler)), 6)
+
     def test_a_program_with_another_sanitizer_than_the_library_is_refused_by_name(self):
         # Also when the linker drops unreferenced sections.
         flags = ("-O0", "-fdata-sections", "-Wl,--gc-sections")

@@ -363,7 +363,7 @@ TEST(SchedulerTest, BetweenTwoRunsAnyThreadMayWake) {
   VirtualTime time;
   Scheduler scheduler(time);
   Event event;
-  ASSERT_TRUE(scheduler.begin("main", [&] { EXPECT_TRUE(event.wait(Deadline::never())); }));
+  ASSERT_TRUE(scheduler.begin("main", [&] { EXPECT_TRUE(event.wait(Deadline::after(1h))); }));
   EXPECT_TRUE(scheduler.step());
   std::thread([&] { event.set(); }).join();
   EXPECT_FALSE(scheduler.step());

@@ -144,6 +144,35 @@ TEST_F(TimerWheelTest, ACallbackMayCancelATimerThatIsDueWithIt) {
   EXPECT_EQ(wheel_.armed_count(), 0u);
 }
 
+TEST_F(TimerWheelTest, TimersMayBeDestroyedBetweenTwoTurns) {
+  constexpr int count = 100;
+  auto timers = std::make_unique<std::optional<Alarm>[]>(count);
+  for (int number = 0; number < count; ++number) {
+    timers[number].emplace(rung_, number);
+    wheel_.arm(*timers[number], Deadline::at(start + number * 10ms));
+  }
+  for (int number = 1; number < count; ++number) timers[number].reset();
+  EXPECT_EQ(wheel_.next(), Deadline::at(start));
+  wheel_.advance(start + 1h);
+  EXPECT_EQ(rung_, Order({0}));
+  EXPECT_TRUE(wheel_.next().is_never());
+}
+
+TEST_F(TimerWheelTest, ATimerThatIsCancelledMayBeArmedInAnotherWheelAtOnce) {
+  TimerWheel other{start};
+  for (int turn = 0; turn < 100; ++turn) {
+    wheel_.arm(first_, Deadline::at(start + 1s));
+    first_.cancel();
+    other.arm(first_, Deadline::at(start + 2s));
+    wheel_.arm(second_, Deadline::at(start + 1s));
+    second_.cancel();
+  }
+  EXPECT_EQ(wheel_.armed_count(), 0u);
+  EXPECT_EQ(other.armed_count(), 1u);
+  other.advance(start + 2s);
+  EXPECT_EQ(rung_, Order({1}));
+}
+
 TEST_F(TimerWheelTest, ACancelledTimerWakesItsWheelAtMostOnce) {
   for (const Duration ahead : {Duration(10us), Duration(10ms), Duration(10s)}) {
     const TimePoint early = start;
