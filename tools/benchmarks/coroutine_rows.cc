@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/benchmarks/child_process.h"
+#include "tools/benchmarks/floor/records.h"
 #include "tools/benchmarks/floor/threads.h"
 #include "tools/benchmarks/ours/ours.h"
 #include "tools/benchmarks/peers/peer.h"
@@ -120,6 +121,16 @@ Row timer_row(std::string name, std::string operation, Bar bar, TimerStep step) 
   return row_against_round_trip(std::move(name), std::move(operation), bar, &Peer::timer, step);
 }
 
+// Waits for memory, whose time differs from machine to machine and from minute to minute; a round
+// trip between two hot tasks would not show that.
+Row cancel_row() {
+  Row row = timer_row("timer/cancel_random", "one of a million timers is cancelled", at_most(4),
+                      TimerStep::cancel_random);
+  row.info.limit_name = "one of a million records is touched";
+  row.limit = floor_random_record;
+  return row;
+}
+
 Row pool_row(std::string name, std::string operation, Measure ours, double percentage) {
   return {.info = {.name = std::move(name),
                    .unit = "%",
@@ -196,8 +207,7 @@ std::vector<Row> our_rows() {
                                         at_most(1.2), &Peer::for_each));
   rows.push_back(timer_row("timer/arm", "a timer is armed beside a million others", at_most(3),
                            TimerStep::arm));
-  rows.push_back(timer_row("timer/cancel_random", "one of a million timers is cancelled",
-                           at_most(3), TimerStep::cancel_random));
+  rows.push_back(cancel_row());
   rows.push_back(
       timer_row("timer/fire", "one of a million timers fires", at_most(10), TimerStep::fire));
   rows.push_back(timer_row("timer/same_slot_50000",

@@ -64,7 +64,12 @@ class CrowdedWheel {
   // Cancels live timers in random order, and arms them again when the watch has stopped.
   Result<std::size_t> cancel_random(Stopwatch& watch, std::size_t op_count) {
     const std::size_t count = std::min(op_count, spare_count);
-    if (next_chosen_ + count > live_count) next_chosen_ = 0;
+    if (next_chosen_ + count > live_count) {
+      // Timers that were armed together lie together: a second pass in the same order would find
+      // them so.
+      shuffle(choices_, engine_);
+      next_chosen_ = 0;
+    }
     const std::size_t* const chosen = &choices_[next_chosen_];
     watch.start();
     for (std::size_t index = 0; index < count; ++index) alarms_[chosen[index]].cancel();
@@ -102,7 +107,7 @@ class CrowdedWheel {
   TimePoint time_;
   TimerWheel wheel_{time_};
   const std::unique_ptr<Alarm[]> alarms_ = std::make_unique<Alarm[]>(live_count + spare_count);
-  const std::vector<std::size_t> choices_ = turn_order(live_count, /*random=*/true);
+  std::vector<std::size_t> choices_ = turn_order(live_count, /*random=*/true);
   std::size_t next_chosen_ = 0;
 };
 
