@@ -185,8 +185,7 @@ TaskMeter* Switcher::meter_of(const TaskControl& task) const {
   return found;
 }
 
-void Switcher::trace_running() const {
-  if (trace_ == nullptr) return;
+[[gnu::noinline, gnu::cold]] void Switcher::note_running() const {
   trace_->note(cycle_count(), running_->top().id, running_->name());
 }
 

@@ -167,7 +167,13 @@ class Switcher {
   // locks and the time.
   void watch_next_switch();
   TaskMeter* meter_of(const TaskControl& task) const;
-  void trace_running() const;
+  // Inline, since a call would touch another line of an ending task's stack.
+  void trace_running() const {
+    if (trace_ != nullptr) [[unlikely]] {
+      note_running();
+    }
+  }
+  void note_running() const;
   void trace_loop() const;
 
   static constexpr std::uint32_t never_sample = std::numeric_limits<std::uint32_t>::max();

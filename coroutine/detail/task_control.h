@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -88,7 +89,8 @@ struct TaskTop {
 
   Slot<TaskLocals> locals;
   TaskLocals* current_locals;  // `locals`, or those of the running part. Valid when it has any.
-  TaskId id;                   // Set once nothing can throw any more.
+  // From here on all is written when the task is spawned, and lies in the last line of the stack.
+  alignas(16) TaskId id;  // Set once nothing can throw any more.
   TimePoint spawned_at;
   std::source_location site;
   CpuTime cpu;
@@ -96,6 +98,7 @@ struct TaskTop {
   std::array<char, name_size_max> name_text;
   std::uint8_t name_size;  // Set with the name, shortly after construction.
 };
+static_assert(sizeof(TaskTop) - offsetof(TaskTop, id) <= 64);
 
 struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // `group` is null for a task that has a handle.
