@@ -312,7 +312,7 @@ class Symbols::DebugInfo {
     if (module == nullptr) return {};
 
     Dwarf_Addr bias = 0;
-    Dwarf_Die* const die = dwfl_module_addrdie(module, address, &bias);
+    Dwarf_Die* const die = unit_at(module, address, bias);
     std::vector<SourceFrame> frames;
     Place place;
     if (die != nullptr) {
@@ -330,6 +330,40 @@ class Symbols::DebugInfo {
   struct End {
     void operator()(Dwfl* session) const { dwfl_end(session); }
   };
+  struct CodeOfUnit {
+    Dwarf_Addr begin;
+    Dwarf_Addr end;
+    Dwarf_Die* unit;
+  };
+
+  // libdw finds units by the section .debug_aranges alone, which clang does not write. For code of
+  // clang it finds none, or the unit of GCC that lies before it.
+  Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
+    Dwarf_Die* const indexed = dwfl_module_addrdie(module, address, &bias);
+    if (indexed != nullptr && dwarf_haspc(indexed, address - bias) > 0) return indexed;
+    if (dwfl_module_getdwarf(module, &bias) == nullptr) return nullptr;
+    const auto [found, is_new] = code_.try_emplace(module);
+    std::vector<CodeOfUnit>& code = found->second;
+    if (is_new) code = code_of_units(module);
+    const auto behind = std::ranges::upper_bound(code, address - bias, {}, &CodeOfUnit::begin);
+    if (behind == code.begin() || address - bias >= std::prev(behind)->end) return nullptr;
+    return std::prev(behind)->unit;
+  }
+
+  static std::vector<CodeOfUnit> code_of_units(Dwfl_Module* module) {
+    std::vector<CodeOfUnit> code;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr;) {
+      CodeOfUnit part{.begin = 0, .end = 0, .unit = unit};
+      Dwarf_Addr base = 0;
+      for (std::ptrdiff_t at = 0;
+           (at = dwarf_ranges(unit, at, &base, &part.begin, &part.end)) > 0;) {
+        code.push_back(part);
+      }
+    }
+    std::ranges::sort(code, {}, &CodeOfUnit::begin);
+    return code;
+  }
 
   std::vector<SourceFrame> frames_in(Dwarf_Die& die, Dwarf_Addr address) {
     const Unit& unit = units_.try_emplace(die.addr, die).first->second;
@@ -347,6 +381,8 @@ class Symbols::DebugInfo {
 
   std::unique_ptr<Dwfl, End> session_;           // Null when the system refuses it.
   std::unordered_map<const void*, Unit> units_;  // Keyed by libdw's address of the unit.
+  // In the order of their addresses, for modules in which libdw did not find an address.
+  std::unordered_map<const Dwfl_Module*, std::vector<CodeOfUnit>> code_;
 };
 
 // Some megabytes.

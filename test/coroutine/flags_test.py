@@ -80,6 +80,13 @@ class FlagsTest(unittest.TestCase):
                 expected = "task 1\ngroup ok 3\nchain 1000000\n"
                 self.assert_runs("tasks.cc", expected, *flags, compiler=clang)
 
+    def test_the_functions_of_a_program_have_names_and_lines(self):
+        # Clang writes no index of the debug information.
+        for compiler in filter(None, (COMPILER, shutil.which("clang++-19"))):
+            with self.subTest(compiler=compiler):
+                expected = "(anonymous namespace)::wait_here with its line\n"
+                self.assert_runs("names.cc", expected, "-O1", "-g", compiler=compiler)
+
     def test_registers_survive_a_switch(self):
         self.assert_runs("registers.cc", "", "-O2")
 

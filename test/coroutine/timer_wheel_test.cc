@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -145,13 +147,11 @@ TEST_F(TimerWheelTest, ACallbackMayCancelATimerThatIsDueWithIt) {
 }
 
 TEST_F(TimerWheelTest, TimersMayBeDestroyedBetweenTwoTurns) {
-  constexpr int count = 100;
-  auto timers = std::make_unique<std::optional<Alarm>[]>(count);
-  for (int number = 0; number < count; ++number) {
-    timers[number].emplace(rung_, number);
-    wheel_.arm(*timers[number], Deadline::at(start + number * 10ms));
+  std::list<Alarm> timers;
+  for (int number = 0; number < 100; ++number) {
+    wheel_.arm(timers.emplace_back(rung_, number), Deadline::at(start + number * 10ms));
   }
-  for (int number = 1; number < count; ++number) timers[number].reset();
+  timers.erase(std::next(timers.begin()), timers.end());
   EXPECT_EQ(wheel_.next(), Deadline::at(start));
   wheel_.advance(start + 1h);
   EXPECT_EQ(rung_, Order({0}));

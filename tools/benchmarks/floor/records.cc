@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t record_count = 1'000'000;
 
-// As large as a coroutine::Timer.
+// Has the size of a coroutine::Timer.
 struct Record {
   std::uint64_t touch_count = 0;
   std::uint64_t rest[3] = {};

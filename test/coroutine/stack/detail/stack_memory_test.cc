@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryTest, guards, name_of);
 INSTANTIATE_TEST_SUITE_P(Guards, StackMemoryDeathTest, guards, name_of);
 
 TEST(StackSlotTest, AGuardAndAStackAreWholePagesOfEverySize) {
-  for (const std::size_t page : {4 * 1024, 16 * 1024, 64 * 1024}) {
+  for (const std::size_t page : {4096u, 16384u, 65536u}) {
     for (std::size_t size = 16 * 1024; size <= 2 * 1024 * 1024; size *= 2) {
       const StackSlot slot{.stack_size_bytes = size, .page_size_bytes = page};
       EXPECT_EQ(slot.guard_size_bytes() % page, 0u) << page;
