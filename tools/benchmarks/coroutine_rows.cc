@@ -68,16 +68,17 @@ Row yield_among_many_row(std::string name, bool random) {
   return yield_row(std::move(name), {.count = 30'000, .random = random}, 1.25, 5);
 }
 
-Row create_row(std::string name, std::size_t count, Warmth warmth) {
+Row create_row(std::string name, std::size_t count, Warmth warmth, double ratio_max) {
   const std::string limit_name = fcontext_peer.name;
   return {.info = {.name = std::move(name),
                    .unit = "ns",
                    .operation = "one of many at once is created, entered, ended and recycled",
                    .limit_name = limit_name,
-                   .bar = at_most(warmth == Warmth::cold ? 0.5 : 1.5)},
+                   .bar = at_most(ratio_max)},
           .ours = measure_of(our_peer, &Peer::create, count, warmth),
           .limit = measure_of(fcontext_peer, &Peer::create, count, warmth),
-          .peers = peers_with(limit_name, &Peer::create, count, warmth)};
+          .peers = peers_with(limit_name, &Peer::create, count, warmth),
+          .round_factor = warmth == Warmth::warm ? std::size_t{3} : std::size_t{1}};
 }
 
 Row memory_row(std::string name, std::size_t count) {
@@ -179,7 +180,7 @@ Row sampling_row() {
                    .bar = at_most(1.02)},
           .ours = our_yield_sampled,
           .limit = our_yield_unsampled,
-          .round_factor = 5};
+          .round_factor = 10};
 }
 
 std::vector<Row> our_rows() {
@@ -188,10 +189,10 @@ std::vector<Row> our_rows() {
   rows.push_back(yield_row("yield/1000x2MiB", {.count = 1'000, .stack_size_bytes = 2 << 20}, 0.8));
   rows.push_back(yield_among_many_row("yield/30000x64KiB", false));
   rows.push_back(yield_among_many_row("yield/30000x64KiB/random", true));
-  rows.push_back(create_row("create/1000/cold", 1'000, Warmth::cold));
-  rows.push_back(create_row("create/1000/warm", 1'000, Warmth::warm));
-  rows.push_back(create_row("create/30000/cold", 30'000, Warmth::cold));
-  rows.push_back(create_row("create/30000/warm", 30'000, Warmth::warm));
+  rows.push_back(create_row("create/1000/cold", 1'000, Warmth::cold, 0.5));
+  rows.push_back(create_row("create/1000/warm", 1'000, Warmth::warm, 1.5));
+  rows.push_back(create_row("create/30000/cold", 30'000, Warmth::cold, 0.5));
+  rows.push_back(create_row("create/30000/warm", 30'000, Warmth::warm, 1.1));
   rows.push_back(memory_row("memory/30000", 30'000));
   rows.push_back(memory_row("memory/1000000", 1'000'000));
   rows.push_back(stackless_memory_row("memory/stackless_10000000", 10'000'000));
