@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Asks for memory before it is needed, so that other work runs while it comes.
 //
-//   for (std::size_t i = 0; i < orders.size(); ++i) {
-//     if (i + 8 < orders.size()) prefetch_for_write(orders[i + 8]);
-//     serve(*orders[i]);
+//   std::vector<Request*> requests;
+//   ...
+//   for (std::size_t i = 0; i < requests.size(); ++i) {
+//     if (i + 8 < requests.size()) prefetch_for_write(requests[i + 8]);
+//     serve(*requests[i]);
 //   }
 #pragma once
 
