@@ -92,7 +92,9 @@ class ReadyRing {
     if (saved % line_bytes > line_bytes - hot_bytes) {
       __builtin_prefetch(reinterpret_cast<const void*>(saved + hot_bytes - 1));
       // The stack of a task that has not begun lies below its control block.
-      if (ahead.is_fresh()) __builtin_prefetch(static_cast<const std::byte*>(ahead.frame) - 8);
+      if (ahead.is_fresh()) {
+        __builtin_prefetch(reinterpret_cast<const void*>(saved - saved_begin - 8));
+      }
     }
     return entry;
   }
