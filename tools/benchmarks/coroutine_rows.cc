@@ -174,13 +174,12 @@ Row call_on_row() {
 
 Row sampling_row() {
   return {.info = {.name = "sampling",
-                   .unit = "ns",
+                   .unit = "%",
                    .operation = "a yield between two tasks with the sampling of production",
                    .limit_name = "sampling off",
                    .bar = at_most(1.02)},
-          .ours = our_yield_sampled,
-          .limit = our_yield_unsampled,
-          .round_factor = 10};
+          .ours = our_sampling_cost,
+          .limit = constant(100)};
 }
 
 std::vector<Row> our_rows() {

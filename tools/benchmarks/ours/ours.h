@@ -10,9 +10,9 @@ namespace corolane::bench {
 // Configured as in production: libuv's loop, with statistics and sampling on.
 extern const Peer our_peer;
 
-// The yield in a ring of one, with the sampling of switches and creations on or off.
-Result<Measurement> our_yield_sampled();
-Result<Measurement> our_yield_unsampled();
+// The time of a yield in a ring of one while switches and creations are sampled, in percent of that
+// without: the median of many pairs within one process, whose halves run right after each other.
+Result<Measurement> our_sampling_cost();
 
 // A call on the scheduler of another thread, each on a core of its own.
 Result<Measurement> our_call_on();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Tasks yield to one another. The measuring task is a member of the ring: each of its yields is one
 // pass through all the others.
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/sync/event.h"
@@ -12,6 +15,7 @@
 #include "tools/benchmarks/ours/functions.h"
 #include "tools/benchmarks/ours/ours.h"
 #include "tools/benchmarks/ours/run_in_task.h"
+#include "tools/benchmarks/statistics.h"
 
 namespace corolane::bench {
 namespace {
@@ -87,19 +91,48 @@ Result<Measurement> time_ring(Ring options) {
   return measured;
 }
 
+// The time of a fixed number of passes in a ring of one, after a tenth of them to warm up.
+Result<std::chrono::nanoseconds> time_passes(bool sampled) {
+  constexpr std::size_t pass_count = 400'000;
+  Scheduler::Options options;
+  if (!sampled) options.switch_sample_interval = options.create_sample_interval = 0;
+  return run_in_task(
+      [&]() -> Result<std::chrono::nanoseconds> {
+        YieldingRing ring({.count = 1});
+        if (auto started = ring.start(); !started) return started.error();
+        Stopwatch watch;
+        for (std::size_t pass = 0; pass < pass_count + pass_count / 10; ++pass) {
+          if (pass == pass_count / 10) watch.start();
+          if (auto passed = ring.pass(); !passed) return passed.error();
+        }
+        watch.stop();
+        if (auto stopped = ring.stop(); !stopped) return stopped.error();
+        return watch.elapsed();
+      },
+      options);
+}
+
 }  // namespace
 
 Result<Measurement> our_yield(Ring ring) {
   return run_in_task([&] { return time_ring(ring); });
 }
 
-Result<Measurement> our_yield_sampled() { return our_yield({.count = 1}); }
-
-Result<Measurement> our_yield_unsampled() {
-  Scheduler::Options options;
-  options.switch_sample_interval = 0;
-  options.create_sample_interval = 0;
-  return run_in_task([] { return time_ring({.count = 1}); }, options);
+Result<Measurement> our_sampling_cost() {
+  // A pair takes about ten milliseconds: much less than the machine needs to change its pace.
+  const auto pair_count = static_cast<std::size_t>(effort().count());
+  std::vector<double> percents;
+  for (std::size_t pair = 0; pair < pair_count; ++pair) {
+    const bool sampled_first = pair % 2 == 0;
+    const auto one = time_passes(sampled_first);
+    if (!one) return one.error();
+    const auto other = time_passes(!sampled_first);
+    if (!other) return other.error();
+    const auto sampled = static_cast<double>((sampled_first ? *one : *other).count());
+    const auto unsampled = static_cast<double>((sampled_first ? *other : *one).count());
+    percents.push_back(100 * sampled / unsampled);
+  }
+  return Measurement{.value = median_of(std::move(percents))};
 }
 
 }  // namespace corolane::bench
