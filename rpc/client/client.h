@@ -100,8 +100,9 @@ class Client {
   //
   // Fails with the handler's own error, or with the runtime's: deadline_exceeded or cancelled; the
   // code that ended the connection, usually unavailable, for all pending calls at once; internal
-  // when the reply does not parse; resource_exhausted when too many calls are pending or the
-  // request does not fit a frame. The error carries maybe_executed when the handler may have run.
+  // when the reply does not parse; resource_exhausted when too many calls are pending, when the
+  // server does not take a request of this size, or the reply is above reply_bytes_max. The error
+  // carries maybe_executed when the handler may have run.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     google::protobuf::Message& reply, const CallOptions& options = {});
 

@@ -170,9 +170,9 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
                                     : options_.calls_per_connection_max;
   auto owned = std::make_unique<detail::ServerConnection>(
       static_cast<detail::ServerConnection::Host&>(*this), id, std::move(stream),
-      Handshake(Handshake::Role::server, security, {}),
-      detail::Connection::Limits{.payload_bytes_max = listening.options.request_bytes_max,
-                                 .handshake_time_max = options_.hello_time_max,
+      Handshake(Handshake::Role::server, security,
+                {.payload_bytes_max = listening.options.request_bytes_max}),
+      detail::Connection::Limits{.handshake_time_max = options_.hello_time_max,
                                  .keepalive = options_.keepalive},
       detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
                                       .door = listening.options.door,

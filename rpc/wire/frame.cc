@@ -29,7 +29,18 @@ T get(std::span<const std::byte, frame_header_size> bytes, std::size_t offset) {
   return value;
 }
 
+// Its sender can be told of a failure without ending the connection.
+bool belongs_to_a_call(FrameType type) {
+  return type == FrameType::request || type == FrameType::reply || type == FrameType::item;
+}
+
 }  // namespace
+
+Error above_limit(std::string_view what, std::size_t size_bytes, std::size_t limit_bytes) {
+  return Error(Code::resource_exhausted, std::string(what) + " of " + std::to_string(size_bytes) +
+                                             " bytes is above the limit of " +
+                                             std::to_string(limit_bytes));
+}
 
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out) {
   put(out, 0, header.payload_size);
@@ -47,8 +58,8 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 
 Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header) {
   const auto type = get<std::uint8_t>(bytes, 4);
-  if (type < static_cast<std::uint8_t>(FrameType::hello) ||
-      type > static_cast<std::uint8_t>(FrameType::go_away)) {
+  const bool may_be_skipped = (type & may_be_skipped_bit) != 0;
+  if (type == 0 || (!is_known(static_cast<FrameType>(type)) && !may_be_skipped)) {
     return Error(Code::invalid_argument,
                  "not a corolane frame: its type is " + std::to_string(type));
   }
@@ -62,7 +73,7 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
             .method_id = get<std::uint64_t>(bytes, 16),
             .time = get<std::uint32_t>(bytes, 24),
             .extension_size = get<std::uint32_t>(bytes, 28)};
-  if (header.extension_size > header.payload_size) {
+  if (is_known(header.type) && header.extension_size > header.payload_size) {
     return Error(Code::invalid_argument,
                  "not a corolane frame: an extension of " + std::to_string(header.extension_size) +
                      " bytes in a payload of " + std::to_string(header.payload_size));
@@ -73,6 +84,23 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
 void FrameDecoder::feed(std::span<const std::byte> bytes) {
   check(input_.empty(), "all frames of a piece are taken before the next piece");
   input_ = bytes;
+}
+
+// Returns whether nothing is left to skip.
+bool FrameDecoder::skip() {
+  const std::size_t count = std::min(to_skip_bytes_, input_.size());
+  input_ = input_.subspan(count);
+  to_skip_bytes_ -= count;
+  return to_skip_bytes_ == 0;
+}
+
+void FrameDecoder::skip_payload(const FrameHeader& header, bool in_pieces) {
+  if (in_pieces) {
+    partial_.clear();
+  } else {
+    input_ = input_.subspan(frame_header_size);
+  }
+  to_skip_bytes_ = header.payload_size;
 }
 
 Result<bool> FrameDecoder::next(Frame& frame) {
@@ -90,16 +118,26 @@ Result<bool> FrameDecoder::next(Frame& frame) {
     return partial_.size() >= size;
   };
 
-  const bool in_pieces = !partial_.empty() || input_.size() < frame_header_size;
-  if (in_pieces && !complete_to(frame_header_size)) return false;
-  const std::byte* const begin = in_pieces ? partial_.data() : input_.data();
   FrameHeader& header = frame.header;
-  const std::span<const std::byte, frame_header_size> header_bytes(begin, frame_header_size);
-  if (auto decoded = decode(header_bytes, header); !decoded) return decoded.error();
-  if (header.payload_size > payload_size_max_) {
-    return Error(Code::resource_exhausted, "a frame of " + std::to_string(header.payload_size) +
-                                               " bytes is above the limit of " +
-                                               std::to_string(payload_size_max_));
+  bool in_pieces = false;
+  for (;;) {
+    if (!skip()) return false;
+    in_pieces = !partial_.empty() || input_.size() < frame_header_size;
+    if (in_pieces && !complete_to(frame_header_size)) return false;
+    const std::byte* const begin = in_pieces ? partial_.data() : input_.data();
+    const std::span<const std::byte, frame_header_size> header_bytes(begin, frame_header_size);
+    if (auto decoded = decode(header_bytes, header); !decoded) return decoded.error();
+    if (is_known(header.type)) break;
+    skip_payload(header, in_pieces);
+  }
+  frame.extension = frame.message = {};
+  frame.is_too_large = header.payload_size > payload_size_max_;
+  if (frame.is_too_large) {
+    if (!belongs_to_a_call(header.type)) {
+      return above_limit("a frame", header.payload_size, payload_size_max_);
+    }
+    skip_payload(header, in_pieces);
+    return true;
   }
   const std::size_t frame_size = frame_header_size + header.payload_size;
   if (in_pieces || input_.size() < frame_size) {

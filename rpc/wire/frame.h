@@ -3,7 +3,8 @@
 //
 //     offset size
 //          0    4  payload size: of extension and message together
-//          4    1  type
+//          4    1  type: one that a receiver does not know is skipped when its highest bit is set,
+//                  and else ends the connection
 //          5    1  code: of a reply, 0 for success, else the number of a Code
 //          6    1  flags of a reply with a code: bit 0, the call may have been executed;
 //                bit 1, its handler has not begun
@@ -26,8 +27,12 @@
 //   }
 //
 // All numbers are little-endian. The message is a protobuf, or the text of an error. The first
-// frame in each direction is a hello: its call id holds hello_magic, its method id the version, its
-// message is a Hello. With a shared key, auth follows in each direction (detail/handshake.h).
+// frame in each direction is a hello: its call id holds hello_magic, its method id a version, its
+// message is a Hello. The client names the newest version that it speaks, the server the one that
+// both will use. With a shared key, auth follows in each direction (detail/handshake.h).
+//
+// A request, reply or item above the limit that its receiver has named in the hello fails its own
+// call alone: the receiver answers its header and skips the rest.
 //
 // A call is a request, answered by one reply. A streaming method answers with items and a reply
 // that ends them; the caller grants a window of stream_window_bytes, and more room as it reads. A
@@ -77,7 +82,13 @@ struct FrameHeader {
 
 inline constexpr std::size_t frame_header_size = 32;
 inline constexpr std::uint64_t hello_magic = 0x454e414c4f524f43;  // "COROLANE" in memory order.
-inline constexpr std::uint64_t protocol_version = 1;
+// The versions that this end speaks. A change that a peer of an older version need not notice is
+// none: a new field, a frame that may be skipped.
+struct ProtocolVersions {
+  std::uint64_t oldest = 1;
+  std::uint64_t newest = 1;
+};
+inline constexpr std::uint64_t protocol_version = ProtocolVersions{}.newest;
 // The longest time left that a request can carry; a longer time is sent as this one.
 inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
 // How much of a stream the server may send before the caller grants more room; each item counts
@@ -85,12 +96,19 @@ inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
 inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
 // The maximum payload of a frame until the handshake is done.
 inline constexpr std::size_t hello_bytes_max = 1024;
+// The largest payload that any end sends, so that sizes add up within 32 bits.
+inline constexpr std::size_t frame_payload_bytes_max = std::size_t{1} << 30;
 // Buffers that grew larger for a frame are freed after it.
 inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
 
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
 
-// Fails with invalid_argument when type, code or sizes make no sense.
+// Whether a frame of this type means something here. The others may be skipped: decode() refuses
+// those that may not.
+constexpr bool is_known(FrameType type) { return type <= FrameType::go_away; }
+inline constexpr std::uint8_t may_be_skipped_bit = 0x80;
+
+// Fails with invalid_argument when type or sizes make no sense.
 Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header);
 
 // The id of a method on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
@@ -104,9 +122,11 @@ constexpr std::uint64_t method_id(std::string_view full_name) {
 }
 
 struct Frame {
-  FrameHeader header;
-  std::span<const std::byte> extension;
-  std::span<const std::byte> message;
+  FrameHeader header = {};
+  std::span<const std::byte> extension = {};
+  std::span<const std::byte> message = {};
+  // A request, reply or item above the limit of the decoder: it has neither extension nor message.
+  bool is_too_large = false;
 };
 
 // The message of an error or a bye; valid as long as the frame.
@@ -114,11 +134,16 @@ inline std::string_view text_of(const Frame& frame) {
   return {reinterpret_cast<const char*>(frame.message.data()), frame.message.size()};
 }
 
+// The error for a frame or message that its receiver does not take: "a request of 70000 bytes is
+// above the limit of 65536".
+Error above_limit(std::string_view what, std::size_t size_bytes, std::size_t limit_bytes);
+
 // Cuts frames out of a byte stream that arrives in pieces of any size. Copies only an unfinished
-// frame.
+// frame; skips those of unknown types that may be skipped.
 class FrameDecoder {
  public:
-  // A frame whose payload is larger is an error.
+  // Of a larger request, reply or item next() returns the header, and skips the payload as it
+  // arrives; any other larger frame is an error.
   explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
   // Takes effect from the next frame on.
   void set_payload_size_max(std::size_t size) { payload_size_max_ = size; }
@@ -133,10 +158,16 @@ class FrameDecoder {
   Result<bool> next(Frame& frame);
 
   // True when a frame has begun that next() needs more bytes for.
-  bool has_unfinished() const { return !partial_.empty() && !partial_done_; }
+  bool has_unfinished() const {
+    return to_skip_bytes_ > 0 || (!partial_.empty() && !partial_done_);
+  }
 
  private:
+  bool skip();
+  void skip_payload(const FrameHeader& header, bool in_pieces);
+
   std::size_t payload_size_max_;
+  std::size_t to_skip_bytes_ = 0;  // The rest of a payload that is of no use.
   std::span<const std::byte> input_;
   std::vector<std::byte> partial_;  // The beginning of a frame, from earlier pieces.
   bool partial_done_ = false;       // `partial_` holds the frame that next() returned last.

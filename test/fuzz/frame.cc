@@ -20,6 +20,7 @@ struct DecodedFrame {
   rpc::FrameHeader header;
   std::string extension;
   std::string message;
+  bool is_too_large = false;
 
   friend bool operator==(const DecodedFrame&, const DecodedFrame&) = default;
 };
@@ -43,13 +44,19 @@ Decoded decode(const Pieces& pieces, std::size_t payload_size_max) {
         return decoded;
       }
       if (!*more) break;
-      check(frame.header.payload_size <= payload_size_max, "no frame is above the limit");
-      check(frame.extension.size() == frame.header.extension_size, "an extension is whole");
-      check(frame.extension.size() + frame.message.size() == frame.header.payload_size,
-            "a message is the rest of the payload");
+      check(frame.is_too_large == (frame.header.payload_size > payload_size_max),
+            "a frame above the limit is told");
+      if (frame.is_too_large) {
+        check(frame.extension.empty() && frame.message.empty(), "its payload is skipped");
+      } else {
+        check(frame.extension.size() == frame.header.extension_size, "an extension is whole");
+        check(frame.extension.size() + frame.message.size() == frame.header.payload_size,
+              "a message is the rest of the payload");
+      }
       decoded.frames.push_back({.header = frame.header,
                                 .extension = std::string(text_of(frame.extension)),
-                                .message = std::string(rpc::text_of(frame))});
+                                .message = std::string(rpc::text_of(frame)),
+                                .is_too_large = frame.is_too_large});
     }
   }
   return decoded;

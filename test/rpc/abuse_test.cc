@@ -229,9 +229,12 @@ TEST_F(AbuseTest, APromiseOfGigabytesIsRefusedByItsHeaderAlone) {
   for (const std::uint32_t size : {std::uint32_t{request_bytes_max + 1}, 0x7fff'ffffu, 0x8000'0000u,
                                    0xffff'ffe0u, 0xffff'ffffu}) {
     SCOPED_TRACE(size);
-    const ReceivedFrame too_large = answer_to(
-        hello() + raw_frame({.payload_size = size, .type = FrameType::request, .call_id = 1}));
-    EXPECT_EQ(too_large.header.type, FrameType::bye);
+    const ReceivedFrame too_large =
+        answer_to(hello() + raw_frame({.payload_size = size,
+                                       .type = FrameType::request,
+                                       .call_id = 1,
+                                       .method_id = rpc::method_id("corolane.test.Echo/Echo")}));
+    EXPECT_EQ(too_large.header.type, FrameType::reply);
     EXPECT_EQ(too_large.header.code, static_cast<std::uint8_t>(Code::resource_exhausted));
     const ReceivedFrame in_the_hello = answer_to(
         raw_frame({.payload_size = size, .type = FrameType::hello, .call_id = rpc::hello_magic}));

@@ -332,31 +332,6 @@ TEST(CallTest, LateReplyIsDropped) {
   EXPECT_EQ(second->text(), "mine");
 }
 
-TEST(CallTest, ReplyAboveTheLimitEndsTheConnection) {
-  EchoWorld world;
-  auto connection = world.connect({.reply_bytes_max = 100});
-  EchoClient client(*connection);
-  const auto reply = client.echo(make_echo(std::string(200, 'x')));
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code(), Code::resource_exhausted);
-  EXPECT_FALSE(connection->is_connected());
-}
-
-TEST(CallTest, ErrorAboveTheLimitEndsTheConnectionAsAReplyDoes) {
-  EchoWorld world;
-  auto connection = world.connect({.reply_bytes_max = 100});
-  EchoClient client(*connection);
-  FailRequest request = make_fail(9, std::string(50, 'x'));
-  request.set_detail(std::string(50, 'x'));
-  EXPECT_EQ(client.fail(request).error().code(), Code::failed_precondition);
-  EXPECT_TRUE(connection->is_connected());
-
-  request.set_detail(std::string(51, 'x'));
-
-  EXPECT_EQ(client.fail(request).error().code(), Code::resource_exhausted);
-  EXPECT_FALSE(connection->is_connected());
-}
-
 // More than a stream buffers before its writers wait.
 const std::string above_the_mark(300 * 1024, 'x');
 

@@ -138,9 +138,9 @@ Result<void> Client::Impl::connect_once() {
   using detail::Handshake;
   current_ = std::make_unique<detail::ClientConnection>(
       static_cast<detail::ClientConnection::Host&>(*this), std::move(*stream),
-      Handshake(Handshake::Role::client, options_.security, requester_),
-      detail::Connection::Limits{.payload_bytes_max = options_.reply_bytes_max,
-                                 .handshake_time_max = options_.connect_time_max,
+      Handshake(Handshake::Role::client, options_.security,
+                {.requester = requester_, .payload_bytes_max = options_.reply_bytes_max}),
+      detail::Connection::Limits{.handshake_time_max = options_.connect_time_max,
                                  .keepalive = options_.keepalive});
   const detail::ClientConnection* const made = current_.get();
   current_->start();

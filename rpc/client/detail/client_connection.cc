@@ -48,7 +48,7 @@ struct ClientConnection::UnaryCall final : PendingCall {
     }
     done.set();
   }
-  void on_lost(const Error& reason) override {
+  void on_failure(const Error& reason) override {
     error = Error(reason).with_maybe_executed();
     done.set();
   }
@@ -156,9 +156,9 @@ Result<void> ClientConnection::send_request(std::uint64_t id, const Method& meth
                     .time = microseconds_left(deadline)},
                    request, deadline, extension);
   if (sent) return sent;
-  // Only a request that does not fit a frame was certainly not sent.
+  // Only a request that the server does not take was certainly not sent.
   if (sent.error().code() == Code::resource_exhausted) {
-    return std::move(sent.error()).with_not_executed();
+    return std::move(sent.error()).with_context(method.full_name).with_not_executed();
   }
   return std::move(sent.error()).with_maybe_executed();
 }
@@ -192,13 +192,23 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
     case FrameType::reply: {
       PendingCall* const call = pending_.take(frame.header.call_id);
       if (call == nullptr) return {};  // The caller gave up before the reply came.
-      call->on_reply(frame);
+      if (frame.is_too_large) {
+        call->on_failure(too_large(frame));
+      } else {
+        call->on_reply(frame);
+      }
       close_when_idle();
       return {};
     }
     case FrameType::item: {
       PendingCall* const call = pending_.find(frame.header.call_id);
-      return call == nullptr ? Result<void>() : call->on_item(frame);
+      if (call == nullptr) return {};
+      if (!frame.is_too_large) return call->on_item(frame);
+      pending_.take(frame.header.call_id);
+      call->on_failure(too_large(frame));
+      tell_cancelled(frame.header.call_id);
+      close_when_idle();
+      return {};
     }
     case FrameType::go_away:
       start_leaving();
@@ -206,6 +216,13 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
     default:
       return Error(Code::invalid_argument, "a server sends replies and items only");
   }
+}
+
+Error ClientConnection::too_large(const Frame& frame) const {
+  const bool is_error = frame.header.code != 0;
+  const Error reason = above_limit(is_error ? "the text of an error" : "a reply",
+                                   frame.header.payload_size, payload_bytes_max());
+  return is_error ? Error(code_from_number(frame.header.code), reason.message()) : reason;
 }
 
 void ClientConnection::start_leaving() {

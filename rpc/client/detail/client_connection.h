@@ -77,6 +77,8 @@ class ClientConnection final : public Connection {
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
+  // The error of a call whose reply or item is above our limit.
+  Error too_large(const Frame& frame) const;
   void start_leaving();
   void close_when_idle();
   // Reports the end of a lost connection once no task is inside.

@@ -93,7 +93,7 @@ void ClientStream::on_reply(const Frame& frame) {
   end(error_of(frame));
 }
 
-void ClientStream::on_lost(const Error& reason) { end(Error(reason).with_maybe_executed()); }
+void ClientStream::on_failure(const Error& reason) { end(Error(reason).with_maybe_executed()); }
 
 Result<void> ClientStream::on_item(const Frame& frame) {
   if (inbox_.size() - begin_ > static_cast<std::size_t>(stream_window_bytes)) {

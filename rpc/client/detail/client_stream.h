@@ -29,7 +29,7 @@ class ClientStream final : private PendingCall {
 
  private:
   void on_reply(const Frame& frame) override;
-  void on_lost(const Error& reason) override;
+  void on_failure(const Error& reason) override;
   Result<void> on_item(const Frame& frame) override;
   bool take_item(google::protobuf::Message& message);
   void end(Result<void> result);

@@ -15,9 +15,10 @@ namespace corolane::rpc::detail {
 // A call that waits. Its caller owns it and takes it out of the table before destroying it.
 class PendingCall {
  public:
-  // On the loop's stack. The call has been taken out of the table.
+  // On the loop's stack. The call has been taken out of the table: it has its reply, or there will
+  // be none that it could take.
   virtual void on_reply(const Frame& frame) = 0;
-  virtual void on_lost(const Error& reason) = 0;
+  virtual void on_failure(const Error& reason) = 0;
   // The next message of a stream. An error, for example because the call is not a stream, ends the
   // connection.
   virtual Result<void> on_item(const Frame& frame) = 0;
@@ -61,7 +62,7 @@ class PendingCalls {
   void end_all(const Error& reason) {
     for (std::uint32_t index = 0; index < slots_.size(); ++index) {
       PendingCall* const call = take(id_of(index));
-      if (call != nullptr) call->on_lost(reason);
+      if (call != nullptr) call->on_failure(reason);
     }
   }
 

@@ -62,6 +62,10 @@ void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
 
 Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& served,
                                  const Frame& frame) {
+  if (frame.is_too_large) {
+    return above_limit("a request", frame.header.payload_size, connection.payload_bytes_max())
+        .with_context(served.method->full_name);
+  }
   const TimePoint arrived_at = connection.heard_at();
   const Deadline deadline = deadline_of(frame, *served.method, connection.rules().door, arrived_at);
   if (auto may = check_may_begin(connection, served); !may) return may;

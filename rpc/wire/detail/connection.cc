@@ -52,7 +52,7 @@ Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
       stream_(std::move(stream)),
       handshake_(std::move(handshake)),
       limits_(limits),
-      decoder_(std::min(hello_bytes_max, limits.payload_bytes_max)),
+      decoder_(std::min(hello_bytes_max, handshake_.payload_bytes_max())),
       life_(now()) {}
 
 void Connection::start() {
@@ -62,7 +62,7 @@ void Connection::start() {
 }
 
 void Connection::say_hello() {
-  send_text({.type = FrameType::hello, .call_id = hello_magic, .method_id = protocol_version},
+  send_text({.type = FrameType::hello, .call_id = hello_magic, .method_id = handshake_.version()},
             handshake_.hello());
 }
 
@@ -87,10 +87,8 @@ Result<void> Connection::send_reply(FrameHeader&& header,
 Result<std::span<const std::byte>> Connection::make_frame(
     FrameHeader& header, const google::protobuf::MessageLite& message, std::string_view extension) {
   const std::size_t size = message.ByteSizeLong() + extension.size();
-  // Both sides refuse far less: this keeps the sum within its 32 bits.
-  if (size > (std::size_t{1} << 30)) {
-    return Error(Code::resource_exhausted,
-                 "a message of " + std::to_string(size) + " bytes is above 1 GiB");
+  if (const std::size_t limit = handshake_.peer_payload_bytes_max(); size > limit) {
+    return above_limit("a message", size, limit);
   }
   header.payload_size = static_cast<std::uint32_t>(size);
   header.extension_size = static_cast<std::uint32_t>(extension.size());
@@ -186,7 +184,7 @@ Result<void> Connection::handle_first(const Frame& frame) {
   if (*taken) send_text({.type = FrameType::auth}, net::text_of(**taken));
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;
-  decoder_.set_payload_size_max(limits_.payload_bytes_max);
+  decoder_.set_payload_size_max(handshake_.payload_bytes_max());
   look_again(life_.silent_at(limits_.keepalive.interval));
   return on_open();
 }

@@ -29,7 +29,6 @@ namespace corolane::rpc::detail {
 class Connection : private net::ReadSink, private coroutine::Timer {
  public:
   struct Limits {
-    std::size_t payload_bytes_max;
     Duration handshake_time_max;
     Keepalive keepalive;
     // An unfinished frame must make at least this progress, or be complete, within this time: no
@@ -49,7 +48,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   // Sends a frame with a message, and an extension before it. Suspends while the peer takes
   // nothing; needs a task. Fails as net::Stream::write_all() does, or with resource_exhausted,
-  // sending nothing, when the message is above 1 GiB.
+  // sending nothing, when the message is above the limit that the peer has named.
   Result<void> send(FrameHeader&& header, const google::protobuf::MessageLite& message,
                     Deadline deadline, std::string_view extension = {});
   // The same for the one reply of a call, with which its handler ends: suspends only for a large
@@ -80,6 +79,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   std::uint64_t received_bytes() const { return received_bytes_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   const std::string& requester() const { return handshake_.requester(); }
+  // The largest payload that this end takes.
+  std::size_t payload_bytes_max() const { return handshake_.payload_bytes_max(); }
   net::Stream& stream() { return *stream_; }
   const net::Stream& stream() const { return *stream_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rpc/wire/detail/handshake.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,11 @@ Error other_cluster(const std::string& of_peer) {
                          ", and this end another cluster: both ends have to name the same cluster");
 }
 
+std::string versions_text(std::uint64_t oldest, std::uint64_t newest) {
+  if (oldest == newest) return "version " + std::to_string(newest);
+  return "versions " + std::to_string(oldest) + " to " + std::to_string(newest);
+}
+
 // Little-endian; the prefix makes the boundary between two adjacent texts unambiguous.
 std::string size_prefix(const std::string& text) {
   std::string prefix;
@@ -39,11 +45,14 @@ std::string size_prefix(const std::string& text) {
 
 }  // namespace
 
-Handshake::Handshake(Role role, const Security& security, std::string requester)
-    : role_(role), security_(security), requester_(std::move(requester)) {
+Handshake::Handshake(Role role, const Security& security, Own own)
+    : role_(role), security_(security), own_(std::move(own)), version_(own_.versions.newest) {
   Hello hello;
   hello.set_cluster(security_.cluster);
-  hello.set_requester(requester_);
+  hello.set_requester(own_.requester);
+  hello.set_payload_bytes_max(
+      static_cast<std::uint32_t>(std::min(own_.payload_bytes_max, frame_payload_bytes_max)));
+  if (role_ == Role::client) hello.set_oldest_version(own_.versions.oldest);
   if (uses_key()) {
     net::Digest nonce;
     net::fill_with_random_bytes(nonce);
@@ -65,15 +74,13 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (frame.header.call_id != hello_magic) {
     return unauthenticated("the first frame is no hello of corolane");
   }
-  if (frame.header.method_id != protocol_version) {
-    return Error(Code::unimplemented, "version " + std::to_string(frame.header.method_id) +
-                                          " of the protocol is not supported here, only " +
-                                          std::to_string(protocol_version));
-  }
   peer_hello_ = text_of(frame);
   Hello hello;
   if (!hello.ParseFromString(peer_hello_)) {
     return Error(Code::invalid_argument, "the hello cannot be parsed");
+  }
+  if (auto agreed = agree_on_version(hello.oldest_version(), frame.header.method_id); !agreed) {
+    return std::move(agreed.error());
   }
   if (hello.cluster() != security_.cluster) {
     return other_cluster(hello.cluster());
@@ -90,11 +97,24 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (uses_key() && hello.nonce().size() != sizeof(net::Digest)) {
     return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
   }
-  if (role_ == Role::server) requester_ = hello.requester();
+  if (hello.payload_bytes_max() != 0) peer_payload_bytes_max_ = hello.payload_bytes_max();
+  if (role_ == Role::server) own_.requester = hello.requester();
   has_hello_ = true;
   is_done_ = !uses_key();
   if (uses_key() && role_ == Role::client) return proof_of(Role::client);
   return std::optional<net::Digest>();
+}
+
+// The server chooses: the newest version that both speak.
+Result<void> Handshake::agree_on_version(std::uint64_t oldest_of_client, std::uint64_t said) {
+  const ProtocolVersions& own = own_.versions;
+  const bool chooses = role_ == Role::server;
+  const std::uint64_t oldest = chooses && oldest_of_client != 0 ? oldest_of_client : said;
+  version_ = chooses ? std::min(said, own.newest) : said;
+  if (version_ >= own.oldest && version_ >= oldest && version_ <= own.newest) return {};
+  return Error(Code::unimplemented, "the peer speaks " + versions_text(oldest, said) +
+                                        " of the protocol, and this end " +
+                                        versions_text(own.oldest, own.newest));
 }
 
 Result<std::optional<net::Digest>> Handshake::take_auth(const Frame& frame) {

@@ -4,6 +4,10 @@
 //   client                       server
 //   hello(nonce_c) ------------>
 //                  <---------- hello(nonce_s)                    names the same cluster, or bye
+//
+// Each hello also says what its sender takes: the versions of the protocol (the server chooses the
+// newest that both speak), and the size of a payload. With a shared key there follows
+//
 //   auth(HMAC(key, "client", both hellos)) ->                    with a shared key only,
 //                  <- auth(HMAC(key, "server", both hellos))     the client first
 //
@@ -30,12 +34,22 @@ class Handshake {
  public:
   enum class Role : std::uint8_t { client, server };
 
-  // `security` outlives it. `requester` is Hello::requester of a client, and may be empty; a server
-  // learns it from the hello.
-  Handshake(Role role, const Security& security, std::string requester);
+  // What this end says about itself.
+  struct Own {
+    // Hello::requester of a client; may be empty.
+    std::string requester = {};
+    // The largest payload that it takes.
+    std::size_t payload_bytes_max = 0;
+    ProtocolVersions versions = {};
+  };
 
-  // The message of this end's hello.
+  // `security` outlives it.
+  Handshake(Role role, const Security& security, Own own);
+
+  // The message of this end's hello, and the version for the header of its frame.
   const std::string& hello() const { return own_hello_; }
+  std::uint64_t version() const { return version_; }
+  std::size_t payload_bytes_max() const { return own_.payload_bytes_max; }
 
   // Takes a frame of the peer. Returns the message of the auth to send now, if any. Fails with the
   // error for the peer: unauthenticated, unimplemented for another version, invalid_argument.
@@ -47,17 +61,23 @@ class Handshake {
   bool has_hello() const { return has_hello_; }
   // The peer is authenticated, and calls may begin.
   bool is_done() const { return is_done_; }
-  const std::string& requester() const { return requester_; }
+  // Of the client.
+  const std::string& requester() const { return own_.requester; }
+  // The largest payload that the peer takes; as large as a frame can be when it does not say.
+  std::size_t peer_payload_bytes_max() const { return peer_payload_bytes_max_; }
 
  private:
   Result<std::optional<net::Digest>> take_hello(const Frame& frame);
   Result<std::optional<net::Digest>> take_auth(const Frame& frame);
+  Result<void> agree_on_version(std::uint64_t oldest_of_client, std::uint64_t said);
   net::Digest proof_of(Role role) const;
   bool uses_key() const { return !security_.shared_key.empty(); }
 
   Role role_;
   const Security& security_;
-  std::string requester_;
+  Own own_;
+  std::uint64_t version_;  // The newest of this end, until both have agreed on one.
+  std::size_t peer_payload_bytes_max_ = frame_payload_bytes_max;
   std::string own_hello_;
   std::string peer_hello_;
   bool has_hello_ = false;

@@ -73,7 +73,7 @@ TEST(FrameTest, MethodIdIsFnv1a) {
 }
 
 TEST(FrameTest, UnknownTypeIsAnError) {
-  for (const int type : {0, 12, 255}) {
+  for (const int type : {0, 12, 127}) {
     Bytes bytes = encoded({.type = FrameType::request});
     bytes[4] = static_cast<std::byte>(type);
     FrameHeader header;
@@ -98,8 +98,53 @@ TEST(FrameDecoderTest, UnknownExtensionIsSkipped) {
   EXPECT_EQ(text_of(frame), "message");
 }
 
-TEST(FrameDecoderTest, FrameAboveTheLimitIsRefusedByItsHeaderAlone) {
-  FrameHeader header{.payload_size = 1u << 31, .type = FrameType::request};
+TEST(FrameDecoderTest, UnknownTypeThatMayBeSkippedIsSkippedWhateverItSays) {
+  for (const int type : {128, 255}) {
+    // Above the limit, and with an extension that means something else there.
+    Bytes flow = encoded({.type = static_cast<FrameType>(type), .extension_size = 7'000},
+                         std::string(5'000, 'x'));
+    const Bytes next = encoded({.type = FrameType::request, .call_id = 5}, "message");
+    flow.insert(flow.end(), next.begin(), next.end());
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{31}, flow.size()}) {
+      FrameDecoder decoder(1024);
+      std::vector<std::string> messages;
+      for (std::size_t at = 0; at < flow.size(); at += piece) {
+        decoder.feed(std::span(flow).subspan(at, std::min(piece, flow.size() - at)));
+        for (Frame frame; decoder.next(frame).value();) messages.emplace_back(text_of(frame));
+      }
+      EXPECT_EQ(messages, std::vector<std::string>{"message"}) << type << " in pieces of " << piece;
+    }
+  }
+}
+
+TEST(FrameDecoderTest, FrameOfACallAboveTheLimitIsToldByItsHeaderAndSkipped) {
+  for (const FrameType type : {FrameType::request, FrameType::reply, FrameType::item}) {
+    Bytes flow =
+        encoded({.type = type, .call_id = 3, .extension_size = 4}, std::string(1'025, 'x'));
+    const Bytes next = encoded({.type = FrameType::request, .call_id = 4}, std::string(1'024, 'y'));
+    flow.insert(flow.end(), next.begin(), next.end());
+    FrameDecoder decoder(1024);
+    decoder.feed(std::span(flow).first(frame_header_size));
+    Frame frame;
+    ASSERT_TRUE(decoder.next(frame).value());
+    EXPECT_TRUE(frame.is_too_large);
+    EXPECT_EQ(frame.header.call_id, 3u);
+    EXPECT_EQ(frame.header.payload_size, 1'025u);
+    EXPECT_TRUE(frame.message.empty() && frame.extension.empty());
+    EXPECT_FALSE(decoder.next(frame).value());
+    EXPECT_TRUE(decoder.has_unfinished());
+    decoder.feed(std::span(flow).subspan(frame_header_size));
+    ASSERT_TRUE(decoder.next(frame).value());
+    EXPECT_FALSE(frame.is_too_large);
+    EXPECT_EQ(frame.header.call_id, 4u);
+    EXPECT_EQ(frame.message.size(), 1'024u);
+    EXPECT_FALSE(decoder.next(frame).value());
+    EXPECT_FALSE(decoder.has_unfinished());
+  }
+}
+
+TEST(FrameDecoderTest, OtherFrameAboveTheLimitIsRefusedByItsHeaderAlone) {
+  FrameHeader header{.payload_size = 1u << 31, .type = FrameType::hello};
   Bytes bytes(frame_header_size);
   encode(header, std::span<std::byte, frame_header_size>(bytes));
   FrameDecoder decoder(1024);
@@ -131,6 +176,11 @@ TEST(FrameDecoderTest, AnySplitGivesTheSameFrames) {
     Bytes flow;
     for (int count = static_cast<int>(random.below(8)); count >= 0; --count) {
       messages.emplace_back(random.below(300), static_cast<char>('a' + count));
+      if (random.below(4) == 0) {
+        const Bytes skipped =
+            encoded({.type = FrameType{200}}, std::string(random.below(300), 's'));
+        flow.insert(flow.end(), skipped.begin(), skipped.end());
+      }
       const Bytes bytes =
           encoded({.type = FrameType::request, .call_id = messages.size()}, messages.back());
       flow.insert(flow.end(), bytes.begin(), bytes.end());

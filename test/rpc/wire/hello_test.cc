@@ -77,7 +77,7 @@ TEST(HelloTest, OtherVersionIsNamed) {
       encoded({.type = FrameType::hello, .call_id = rpc::hello_magic, .method_id = 7})));
   const Error bye = bye_of(read_to_end(*stream));
   EXPECT_EQ(bye.code(), Code::unimplemented);
-  EXPECT_EQ(bye.message(), "version 7 of the protocol is not supported here, only 1");
+  EXPECT_EQ(bye.message(), "the peer speaks version 7 of the protocol, and this end version 1");
 }
 
 TEST(HelloTest, SilentPeerIsClosedAfterTheLimit) {

@@ -51,7 +51,7 @@ using Events = std::vector<std::string>;
 class RecordingCall final : public rpc::detail::PendingCall {
  public:
   void on_reply(const rpc::Frame& frame) override { events.push_back("end " + text(frame)); }
-  void on_lost(const Error& reason) override { events.push_back("lost " + reason.message()); }
+  void on_failure(const Error& reason) override { events.push_back("failed " + reason.message()); }
   Result<void> on_item(const rpc::Frame& frame) override {
     events.push_back("item " + text(frame));
     return {};
@@ -67,6 +67,7 @@ class RecordingCall final : public rpc::detail::PendingCall {
 class ClientConnectionTest : public testing::Test {
  protected:
   static constexpr Duration way = 1ms;
+  static constexpr std::size_t payload_max = 64 * 1024;
 
   void SetUp() override {
     auto listener = network_.listen({"server", 1});
@@ -76,9 +77,9 @@ class ClientConnectionTest : public testing::Test {
     ASSERT_TRUE(near && far);
     server_.emplace(std::move(*far));
     connection_ = std::make_unique<ClientConnection>(
-        host_, std::move(*near), Handshake(Handshake::Role::client, security_, {}),
-        Connection::Limits{.payload_bytes_max = 64 * 1024,
-                           .handshake_time_max = 1s,
+        host_, std::move(*near),
+        Handshake(Handshake::Role::client, security_, {.payload_bytes_max = payload_max}),
+        Connection::Limits{.handshake_time_max = 1s,
                            .keepalive = {.interval = 10h, .patience = 1h}});
     connection_->start();
     ASSERT_EQ(receive().header.type, FrameType::hello);
@@ -236,7 +237,7 @@ TEST_F(ClientConnectionTest, LostConnectionEndsAllThatWaits) {
     EXPECT_TRUE(reply.error().maybe_executed());
   }
   ASSERT_TRUE(host_.lost);
-  EXPECT_EQ(stream_.events, (Events{"lost " + host_.lost->message()}));
+  EXPECT_EQ(stream_.events, (Events{"failed " + host_.lost->message()}));
   EXPECT_EQ(host_.events, (Events{"opened", "lost", "over"}));
 }
 

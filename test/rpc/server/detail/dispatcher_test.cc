@@ -58,9 +58,8 @@ class DispatcherWorld final : private ServerConnection::Host {
     check(stream.has_value(), "the peer has connected");
     connection.emplace(
         static_cast<ServerConnection::Host&>(*this), 1, std::move(*stream),
-        Handshake(Handshake::Role::server, security_, {}),
-        rpc::detail::Connection::Limits{
-            .payload_bytes_max = 64 * 1024, .handshake_time_max = 1s, .keepalive = {}},
+        Handshake(Handshake::Role::server, security_, {.payload_bytes_max = 64 * 1024}),
+        rpc::detail::Connection::Limits{.handshake_time_max = 1s, .keepalive = {}},
         ServerConnection::Rules{.door = door, .call_count_max = options.calls_per_connection_max});
     connection->start();
     peer->say_hello({});

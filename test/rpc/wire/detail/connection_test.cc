@@ -79,7 +79,7 @@ class ConnectionTest : public testing::Test {
   }
 
   static Connection::Limits limits(rpc::Keepalive keepalive = {}) {
-    return {.payload_bytes_max = payload_max, .handshake_time_max = 5s, .keepalive = keepalive};
+    return {.handshake_time_max = 5s, .keepalive = keepalive};
   }
 
   // An end that waits for the hello of its peer.
@@ -87,7 +87,8 @@ class ConnectionTest : public testing::Test {
     auto [near, far] = connect();
     peer_.emplace(std::move(near));
     end_ = std::make_unique<RecordingEnd>(
-        std::move(far), Handshake(Handshake::Role::server, security_, {}), limits);
+        std::move(far),
+        Handshake(Handshake::Role::server, security_, {.payload_bytes_max = payload_max}), limits);
     end_->start();
     return *end_;
   }
@@ -149,9 +150,13 @@ TEST_F(ConnectionTest, EndsWithTheSameKeyOpenAndOthersDoNot) {
   const rpc::Security other{.shared_key = "a key of somebody else"};
   for (const rpc::Security* const of_client : {&own, &other}) {
     auto [near, far] = connect();
-    RecordingEnd client(std::move(near), Handshake(Handshake::Role::client, *of_client, {}),
+    RecordingEnd client(
+        std::move(near),
+        Handshake(Handshake::Role::client, *of_client, {.payload_bytes_max = payload_max}),
+        limits());
+    RecordingEnd server(std::move(far),
+                        Handshake(Handshake::Role::server, own, {.payload_bytes_max = payload_max}),
                         limits());
-    RecordingEnd server(std::move(far), Handshake(Handshake::Role::server, own, {}), limits());
     client.start();
     server.start();
     ASSERT_TRUE(coroutine::sleep_for(5 * way));
@@ -277,7 +282,8 @@ TEST_F(ConnectionTest, MalformedFrameBreaksTheProtocol) {
   EXPECT_TRUE(end.frames.empty());
 }
 
-TEST_F(ConnectionTest, LongFramesAreRefusedAndBeforeTheHandshakeAllAboveAKibibyte) {
+TEST_F(ConnectionTest,
+       LongFramesOutsideACallBreakTheProtocolAndBeforeTheHandshakeAllAboveAKibibyte) {
   serve();
   peer_->send({.type = FrameType::hello, .call_id = rpc::hello_magic}, std::string(1025, 'x'));
   EXPECT_EQ(peer_->receive_bye().code(), Code::resource_exhausted);
@@ -285,8 +291,9 @@ TEST_F(ConnectionTest, LongFramesAreRefusedAndBeforeTheHandshakeAllAboveAKibibyt
   const RecordingEnd& end = serve_open();
   peer_->send({.type = FrameType::request}, std::string(payload_max, 'x'));
   peer_->send({.type = FrameType::request}, std::string(payload_max + 1, 'x'));
+  peer_->send({.type = FrameType::cancel}, std::string(payload_max + 1, 'x'));
   EXPECT_EQ(peer_->receive_bye().code(), Code::resource_exhausted);
-  EXPECT_EQ(end.frames.size(), 1u);
+  EXPECT_EQ(end.frames.size(), 2u);
 }
 
 TEST_F(ConnectionTest, SilentPeerIsPingedAndThenLost) {
