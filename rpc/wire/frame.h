@@ -142,7 +142,7 @@ Error above_limit(std::string_view what, std::size_t size_bytes, std::size_t lim
 // frame; skips those of unknown types that may be skipped.
 class FrameDecoder {
  public:
-  // Of a larger request, reply or item next() returns the header, and skips the payload as it
+  // next() returns the header of a larger request, reply or item, and skips the payload as it
   // arrives; any other larger frame is an error.
   explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
   // Takes effect from the next frame on.

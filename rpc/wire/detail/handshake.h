@@ -34,7 +34,7 @@ class Handshake {
  public:
   enum class Role : std::uint8_t { client, server };
 
-  // What this end says about itself.
+  // The part of a hello that its end decides.
   struct Own {
     // Hello::requester of a client; may be empty.
     std::string requester = {};
@@ -61,7 +61,7 @@ class Handshake {
   bool has_hello() const { return has_hello_; }
   // The peer is authenticated, and calls may begin.
   bool is_done() const { return is_done_; }
-  // Of the client.
+  // The requester of the client.
   const std::string& requester() const { return own_.requester; }
   // The largest payload that the peer takes; as large as a frame can be when it does not say.
   std::size_t peer_payload_bytes_max() const { return peer_payload_bytes_max_; }
