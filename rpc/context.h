@@ -3,7 +3,7 @@
 //
 //   Result<MoveReply> Chess::move(const MoveRequest& request, rpc::Context& context) {
 //     if (auto turn = wait_for_turn(request, context.deadline()); !turn) return turn.error();
-//     log.info("moved", {{"player", context.principal()->id}, {"peer", context.peer()}});
+//     log.info("moved", {{"player", context.principal().id}, {"peer", context.peer()}});
 //     return play(request);
 //   }
 #pragma once
@@ -16,12 +16,12 @@
 #include "coroutine/base/deadline.h"
 #include "rpc/object_target.h"
 #include "rpc/options.h"
+#include "rpc/principal.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
 
 struct Method;
-struct Principal;
 
 class Context {
  public:
@@ -31,7 +31,7 @@ class Context {
     bool may_take_last_stacks = true;  // See CallScope.
     std::string_view peer = {};
     std::string_view peer_identity = {};
-    std::string_view authorization = {};
+    const Principal* principal = nullptr;  // Null: anonymous.
     TraceContext trace = {};
     TimePoint arrived_at{};
     TimePoint begun_at{};  // The epoch: equal to arrived_at.
@@ -60,8 +60,11 @@ class Context {
   std::string_view peer() const { return facts_->peer; }
   // The peer's identity by its TLS certificate; empty without one.
   std::string_view peer_identity() const { return facts_->peer_identity; }
-  // The caller's token; empty without one. Only filters check it.
-  std::string_view authorization() const { return facts_->authorization; }
+  // The caller, as the login of the connection has found it (principal.h); anonymous without one. A
+  // call that another node forwards has the principal of the client that it comes from.
+  const Principal& principal() const {
+    return facts_->principal == nullptr ? anonymous() : *facts_->principal;
+  }
   // The trace that this call belongs to; invalid when there is none.
   const TraceContext& trace() const { return facts_->trace; }
 
@@ -83,17 +86,11 @@ class Context {
   // The same without reading the clock: the epoch if returned_at() was never called.
   TimePoint returned_at_or_epoch() const { return returned_at_; }
 
-  // The caller, as the filter of authentication.h has identified it; null without that filter.
-  const Principal* principal() const { return principal_; }
-  // `principal` lives until the filter that sets it returns.
-  void set_principal(const Principal* principal) { principal_ = principal; }
-
  private:
   const Method* method_;
   const google::protobuf::Message* request_;
   const Facts* facts_;
   TimePoint returned_at_{};
-  const Principal* principal_ = nullptr;
 };
 
 }  // namespace corolane::rpc

@@ -3,9 +3,7 @@
 // tracing, authentication.
 //
 //   server.add_filter([&](rpc::Context& call, const rpc::Next& next) -> Result<void> {
-//     if (!tokens.contains(call.authorization())) {
-//       return Error(Code::unauthenticated, "log in first");
-//     }
+//     if (call.principal().is_anonymous()) return Error(Code::unauthenticated, "log in first");
 //     auto result = next();
 //     log.info("served", {{"method", call.method()}, {"ok", result.has_value()}});
 //     return result;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/encoding.h"
 
 namespace corolane::rpc {
@@ -199,6 +200,10 @@ std::vector<std::string> roles_of(const json& claims, const std::string& name) {
 }
 
 }  // namespace
+
+std::chrono::seconds system_unix_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(time_of_day().time_since_epoch());
+}
 
 Result<JwtKeys> JwtKeys::parse(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");

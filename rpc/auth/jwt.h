@@ -21,8 +21,7 @@
 
 #include "coroutine/base/result.h"
 #include "net/verifying_key.h"
-#include "rpc/auth/authentication.h"
-#include "rpc/auth/signed_token.h"
+#include "rpc/principal.h"
 
 namespace corolane::rpc {
 
@@ -48,6 +47,10 @@ class JwtKeys {
   std::vector<Key> keys_;
 };
 
+// Returns the time since the Unix epoch.
+using UnixTime = std::function<std::chrono::seconds()>;
+std::chrono::seconds system_unix_time();
+
 // What a token has to say.
 struct JwtRules {
   std::string issuer = {};    // `iss`; empty: any.
@@ -56,7 +59,6 @@ struct JwtRules {
   std::string roles_claim = "roles";
   // By how much the clocks of the signer and this machine may differ.
   std::chrono::seconds leeway{30};
-  // The time since the Unix epoch.
   UnixTime unix_time = system_unix_time;
 };
 

@@ -37,7 +37,7 @@ Error not_sent(Result<T>& failed) {
 }  // namespace
 
 Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
-  const ExtensionBytes extension(call.trace, call.options.authorization, call.options.object);
+  const ExtensionBytes extension(call.trace, call.options.principal, call.options.object);
   return make(call, extension.view());
 }
 

@@ -63,6 +63,10 @@ class Client {
     // and by other clients with the same value: 16 to 32 random bytes, a secret known only to
     // servers. Empty: a random one of its own.
     std::string requester = {};
+    // Returns the token with which the client logs in. Called for each connection, in a task; may
+    // suspend, for example to ask a login service for a fresh one. Empty: it does not log in. See
+    // principal.h for the server's side.
+    std::function<Result<std::string>()> token = {};
     // Outermost first.
     std::vector<ClientFilter> filters = {};
     // Seeds the random delays; 0 takes a seed from the system.
@@ -81,7 +85,8 @@ class Client {
   // Suspends until the connection is made and the handshake is done. Fails as net::connect_to()
   // does; with deadline_exceeded when no hello arrives; with invalid_argument or unauthenticated
   // when the peer is not a server or not of our cluster; with unimplemented when it speaks another
-  // version; and with the server's own error when it refuses us, such as resource_exhausted.
+  // version; with the error of Options::token; and with the server's own error when it refuses us,
+  // such as unauthenticated for a token that has expired.
   static Result<std::unique_ptr<Client>> connect(net::Network& network, const net::HostPort& peer,
                                                  Deadline deadline);
   static Result<std::unique_ptr<Client>> connect(net::Network& network, const net::HostPort& peer,

@@ -161,6 +161,7 @@ class HttpFace::Impl {
                    net::HttpResponse& response) const;
   Result<void> call(const net::HttpRequest& request, const Method& method, const Question& question,
                     net::HttpResponse& response);
+  Result<Principal> log_in(const net::HttpRequest& request) const;
   Result<void> read(const Question& question, pb::Message& message);
 
   std::unique_ptr<detail::RequestArena> take_memory();
@@ -312,6 +313,8 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   }
   const auto deadline = deadline_of(request, method, options_.door);
   if (!deadline) return deadline.error();
+  const auto principal = log_in(request);
+  if (!principal) return principal.error();
   const auto object_id = object_id_of(request);
   if (!object_id) return object_id.error();
   const ObjectTarget object{.id = *object_id};
@@ -320,7 +323,7 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
                        .may_take_last_stacks = request.is_of_newcomer,
                        .peer = request.peer,
                        .peer_identity = request.peer_identity,
-                       .authorization = bearer_token(request.header("Authorization"))};
+                       .principal = &*principal};
   if (const std::string_view parent = request.header("traceparent"); !parent.empty()) {
     facts.trace = parse_traceparent(parent).value_or(TraceContext{});
   }
@@ -341,6 +344,16 @@ Result<void> HttpFace::Impl::call(const net::HttpRequest& request, const Method&
   }
   give_back(std::move(memory));
   return called;
+}
+
+Result<Principal> HttpFace::Impl::log_in(const net::HttpRequest& request) const {
+  if (!options_.login) return Principal();
+  const std::string_view token = bearer_token(request.header("Authorization"));
+  if (token.size() > token_bytes_max) {
+    return Error(Code::unauthenticated,
+                 "a token has at most " + std::to_string(token_bytes_max) + " bytes");
+  }
+  return options_.login(token, {.address = request.peer, .identity = request.peer_identity});
 }
 
 Result<void> HttpFace::Impl::read(const Question& question, pb::Message& message) {

@@ -14,7 +14,7 @@
 // Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
 // idempotency_level is NO_SIDE_EFFECTS. Streams are refused; one-way methods are answered with an
 // empty message when they have ended. Admission, filters, deadlines and statistics are the
-// server's; the bearer token and the traceparent header are passed on. A client that disconnects
+// server's; the traceparent header is passed on. A client that disconnects
 // cancels its call. `GET /` lists the services: as text, as HTML to browsers, as JSON with
 // ?format=json.
 //
@@ -36,6 +36,8 @@ class HttpFace {
  public:
   struct Options {
     Door door = Door::nodes;
+    // Finds the principal of each request by its bearer token. Empty: every client is anonymous.
+    Login login = {};
     // How much memory decoded requests may take until they are served.
     std::size_t decoded_bytes_max = std::size_t{64} << 20;
     // The maximum size of one reply in binary form. HTTP has no limit, but clients do.

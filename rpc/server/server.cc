@@ -84,6 +84,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void accept_all(const Listening& listening);
   void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
   net::ConnectionBound& bound_of(const ListenOptions& options);
+  Result<void> log_in(detail::ServerConnection& connection) override;
   Result<void> opened() override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
@@ -109,6 +110,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   Statistics statistics_;
   detail::Dispatcher dispatcher_;
   coroutine::TaskGroup accepting_;
+  coroutine::TaskGroup logins_;
 };
 
 Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, ListenOptions options) {
@@ -117,6 +119,10 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
     return Error(Code::invalid_argument,
                  "the shared key has " + std::to_string(key_size) + " bytes; take at least " +
                      std::to_string(Security::shared_key_bytes_min) + ", from a random source");
+  }
+  if (key_size > 0 && options.login) {
+    return Error(Code::invalid_argument,
+                 "a listener has a shared key, for nodes, or a login, for clients");
   }
   net::Network& network = options.network == nullptr ? network_ : *options.network;
   auto listener =
@@ -174,9 +180,11 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
                 {.payload_bytes_max = listening.options.request_bytes_max}),
       detail::Connection::Limits{.handshake_time_max = options_.hello_time_max,
                                  .keepalive = options_.keepalive},
-      detail::ServerConnection::Rules{.needs_peer_certificate = security.needs_peer_certificate,
-                                      .door = listening.options.door,
-                                      .call_count_max = calls_max});
+      detail::ServerConnection::Rules{
+          .needs_peer_certificate = security.needs_peer_certificate,
+          .door = listening.options.door,
+          .call_count_max = calls_max,
+          .login = listening.options.login ? &listening.options.login : nullptr});
   detail::ServerConnection& connection = *owned;
   connection.place = std::move(place);
   if (listening.options.door == Door::clients) {
@@ -189,6 +197,22 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
         Error(Code::resource_exhausted,
               "the server has reached its limit of connections, or that of this address"));
   }
+}
+
+Result<void> Server::Impl::log_in(detail::ServerConnection& connection) {
+  if (stopping_) return Error(Code::unavailable, "the server is stopping");
+  // Copies, since the client may leave meanwhile.
+  auto task = logins_.spawn(
+      "rpc login", [this, id = connection.id(), login = connection.rules().login,
+                    token = connection.token(), address = std::string(connection.peer()),
+                    identity = std::string(connection.peer_identity())] {
+        auto principal = (*login)(token, {.address = address, .identity = identity});
+        const auto found = connections_.find(id);
+        if (found != connections_.end()) found->second->logged_in(std::move(principal));
+      });
+  if (!task) return std::move(task.error()).with_retry_after(options_.admission.retry_after);
+  connection.bind_login(*task);
+  return {};
 }
 
 Result<void> Server::Impl::opened() {
@@ -215,6 +239,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   dispatcher_.refuse_all();
   auto drained = dispatcher_.drain(deadline);
   accepting_.cancel_and_join();
+  logins_.cancel_and_join();
   close_connections();
   connections_.clear();
   ended_.clear();

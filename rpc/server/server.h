@@ -30,6 +30,7 @@
 #include "rpc/filter.h"
 #include "rpc/observe/method_cost.h"
 #include "rpc/options.h"
+#include "rpc/principal.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc {
@@ -69,6 +70,9 @@ class Server {
     // Calls of one client at the same time; 0: the value of Options.
     std::size_t calls_per_connection_max = 0;
     Door door = Door::nodes;
+    // Finds the principal of a client by the token in its hello, once for each connection, within
+    // hello_time_max. Empty: every client is anonymous. Not for a listener with a shared key.
+    Login login = {};
     // Bounds the connections in place of the server's own count, for example one bound shared by
     // all servers of a node. Outlives the server.
     net::ConnectionBound* connections = nullptr;

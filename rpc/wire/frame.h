@@ -94,8 +94,8 @@ inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
 // How much of a stream the server may send before the caller grants more room; each item counts
 // with its header.
 inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
-// The maximum payload of a frame until the handshake is done.
-inline constexpr std::size_t hello_bytes_max = 1024;
+// The maximum payload of a frame until the handshake is done: a token and a kibibyte.
+inline constexpr std::size_t hello_bytes_max = 5 * 1024;
 // The largest payload that any end sends, so that sizes add up within 32 bits.
 inline constexpr std::size_t frame_payload_bytes_max = std::size_t{1} << 30;
 // Buffers that grew larger for a frame are freed after it.

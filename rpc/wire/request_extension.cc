@@ -34,6 +34,12 @@ void put(const TraceContext& trace, RequestExtension& out) {
   out.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
 }
 
+void put(const Principal& principal, WirePrincipal& out) {
+  out.Clear();
+  out.set_id(principal.id);
+  for (const std::string& role : principal.roles) out.add_roles(role);
+}
+
 void put(const ObjectTarget& target, WireObject& out) {
   out.Clear();
   out.set_id(target.id.data(), target.id.size());
@@ -55,16 +61,21 @@ void put(const ObjectTarget& target, WireObject& out) {
 
 }  // namespace
 
-ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view authorization,
+ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* principal,
                                const ObjectTarget* object) {
-  if (!trace.is_valid() && authorization.empty() && object == nullptr) return;
+  const bool has_principal = principal != nullptr && !principal->is_anonymous();
+  if (!trace.is_valid() && !has_principal && object == nullptr) return;
   // Clear() would free the object field's memory. So there is one message with an object and one
   // without; both are set field by field and keep their memory.
   static thread_local RequestExtension without_object;
   static thread_local RequestExtension with_object;
   RequestExtension& extension = object == nullptr ? without_object : with_object;
   put(trace, extension);
-  extension.set_authorization(authorization.data(), authorization.size());
+  if (has_principal) {
+    put(*principal, *extension.mutable_principal());
+  } else if (extension.has_principal()) {
+    extension.clear_principal();
+  }
   if (object != nullptr) put(*object, *extension.mutable_object());
   const std::size_t size = extension.ByteSizeLong();
   if (size > small_.size()) {
@@ -74,6 +85,11 @@ ExtensionBytes::ExtensionBytes(const TraceContext& trace, std::string_view autho
   }
   extension.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(small_.data()));
   view_ = {small_.data(), size};
+}
+
+Principal principal_of(const RequestExtension& extension) {
+  const WirePrincipal& principal = extension.principal();
+  return {.id = principal.id(), .roles = {principal.roles().begin(), principal.roles().end()}};
 }
 
 TraceContext trace_of(const RequestExtension& extension) {

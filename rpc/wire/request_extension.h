@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Converts what a request carries beside its message, between the wire and the runtime.
 //
-//   const rpc::ExtensionBytes extension(trace, token, /*object=*/nullptr);
+//   const rpc::ExtensionBytes extension(trace, /*principal=*/nullptr, /*object=*/nullptr);
 //   send(header, extension.view(), message);
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "rpc/object_target.h"
 #include "rpc/options.h"
+#include "rpc/principal.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
@@ -22,9 +23,8 @@ class RequestExtension;
 // The bytes of a RequestExtension. Small ones, such as a trace alone, cost no allocation.
 class ExtensionBytes {
  public:
-  // `object` may be null.
-  ExtensionBytes(const TraceContext& trace, std::string_view authorization,
-                 const ObjectTarget* object);
+  // `principal` and `object` may be null.
+  ExtensionBytes(const TraceContext& trace, const Principal* principal, const ObjectTarget* object);
   ExtensionBytes(const ExtensionBytes&) = delete;
   ExtensionBytes& operator=(const ExtensionBytes&) = delete;
 
@@ -36,6 +36,9 @@ class ExtensionBytes {
   std::string large_;
   std::string_view view_;
 };
+
+// The principal on whose behalf a node calls; anonymous when the extension names none.
+Principal principal_of(const RequestExtension& extension);
 
 // Invalid when the extension names no trace, or only half of one.
 TraceContext trace_of(const RequestExtension& extension);

@@ -58,15 +58,16 @@ void check_extension(Bytes bytes) {
   if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
 
   const rpc::ReceivedTarget target(extension, rpc::Door::nodes);
-  const rpc::ExtensionBytes printed(trace, extension.authorization(), target.get());
+  const rpc::Principal principal = rpc::principal_of(extension);
+  const rpc::ExtensionBytes printed(trace, &principal, target.get());
   const bool says_something =
-      trace.is_valid() || !extension.authorization().empty() || target.get() != nullptr;
+      trace.is_valid() || !principal.is_anonymous() || target.get() != nullptr;
   check(says_something != printed.view().empty(), "an empty context takes no bytes");
   rpc::RequestExtension again;
   check(again.ParseFromArray(printed.view().data(), static_cast<int>(printed.view().size())),
         "a printed extension can be read");
   check(rpc::trace_of(again) == trace || !trace.is_valid(), "the trace is the same");
-  check(again.authorization() == extension.authorization(), "and so is the token");
+  check(principal.is_anonymous() || rpc::principal_of(again) == principal, "and so is the caller");
   check_same(target.get(), rpc::ReceivedTarget(again, rpc::Door::nodes).get());
 }
 

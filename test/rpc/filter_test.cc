@@ -42,7 +42,14 @@ class FilterTest : public testing::Test {
   sim::SimulatedNetwork network_;
   EchoService service_;
   rpc::Server server_{network_};
+  // The options of a node that calls on behalf of a client.
+  rpc::CallOptions as(const std::string& principal) {
+    principal_ = {.id = principal};
+    return {.principal = &principal_};
+  }
+
   std::vector<std::string> log_;
+  rpc::Principal principal_;
 };
 
 TEST_F(FilterTest, FirstFilterIsOutermost) {
@@ -56,14 +63,14 @@ TEST_F(FilterTest, FirstFilterIsOutermost) {
 
 TEST_F(FilterTest, FilterOfAServerMayRefuse) {
   server_.add_filter([](rpc::Context& call, const rpc::Next& next) -> Result<void> {
-    if (call.authorization() != "let me in") return Error(Code::unauthenticated, "who are you?");
+    if (call.principal().id != "let me in") return Error(Code::unauthenticated, "who are you?");
     return next();
   });
   serve();
   auto client = connect();
   EXPECT_THAT(EchoClient(*client).echo(make_echo("")), fails_with(Code::unauthenticated));
   EXPECT_TRUE(service_.echoed.empty());
-  EXPECT_TRUE(EchoClient(*client).echo(make_echo(""), {.authorization = "let me in"}));
+  EXPECT_TRUE(EchoClient(*client).echo(make_echo(""), as("let me in")));
 }
 
 TEST_F(FilterTest, FilterSeesTheCallAndItsOutcome) {
@@ -110,8 +117,8 @@ TEST_F(FilterTest, ObserversSeeTheOutcome) {
   });
   server_.add_observer([&](rpc::Context&, const Result<void>&) { seen.emplace_back("again"); });
   server_.add_filter([](rpc::Context& call, const rpc::Next& next) -> Result<void> {
-    if (call.authorization() == "throw") throw std::runtime_error("a filter with a hole");
-    if (call.authorization() == "refuse") return Error(Code::unauthenticated, "who are you?");
+    if (call.principal().id == "throw") throw std::runtime_error("a filter with a hole");
+    if (call.principal().id == "refuse") return Error(Code::unauthenticated, "who are you?");
     return next();
   });
   serve();
@@ -120,8 +127,8 @@ TEST_F(FilterTest, ObserversSeeTheOutcome) {
   EXPECT_TRUE(echo.echo(make_echo("")));
   EXPECT_FALSE(echo.fail(make_fail(5, "gone")));
   EXPECT_FALSE(echo.explode(make_echo("bang")));
-  EXPECT_FALSE(echo.echo(make_echo(""), {.authorization = "refuse"}));
-  EXPECT_FALSE(echo.echo(make_echo(""), {.authorization = "throw"}));
+  EXPECT_FALSE(echo.echo(make_echo(""), as("refuse")));
+  EXPECT_FALSE(echo.echo(make_echo(""), as("throw")));
   EXPECT_EQ(seen, (std::vector<std::string>{"Echo ok", "again", "Fail not_found", "again",
                                             "Explode internal", "again", "Echo unauthenticated",
                                             "again", "Echo internal", "again"}));
@@ -166,9 +173,9 @@ TEST_F(FilterTest, ObserverThatThrowsIsAnInternalError) {
 }
 
 TEST_F(FilterTest, RecycledCallShowsNothingOfThePreviousOne) {
-  std::vector<std::string> authorizations;
+  std::vector<std::string> principals;
   server_.add_filter([&](rpc::Context& call, const rpc::Next& next) {
-    authorizations.emplace_back(call.authorization());
+    principals.push_back(call.principal().id);
     return next();
   });
   serve();
@@ -176,12 +183,12 @@ TEST_F(FilterTest, RecycledCallShowsNothingOfThePreviousOne) {
   EchoClient echo(*client);
   FailRequest full = make_fail(5, "gone, as a text that no short string holds");
   full.set_detail("where it went");
-  EXPECT_FALSE(echo.fail(full, {.authorization = "let me in"}));
+  EXPECT_FALSE(echo.fail(full, as("let me in")));
   const auto bare = echo.fail(make_fail(6));
   EXPECT_THAT(bare, fails_with(Code::already_exists));
   EXPECT_EQ(bare.error().message().find("gone"), std::string::npos);
   EXPECT_EQ(bare.error().detail(), "");
-  EXPECT_EQ(authorizations, (std::vector<std::string>{"let me in", ""}));
+  EXPECT_EQ(principals, (std::vector<std::string>{"let me in", ""}));
 }
 
 TEST_F(FilterTest, FilterMaySuspend) {

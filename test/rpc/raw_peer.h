@@ -37,12 +37,14 @@ class RawPeer {
     std::string cluster = {};
     std::string nonce = {};
     std::string requester = {};
+    std::string token = {};
   };
   void say_hello(const HelloParts& parts) {
     rpc::Hello hello;
     hello.set_cluster(parts.cluster);
     hello.set_nonce(parts.nonce);
     hello.set_requester(parts.requester);
+    hello.set_token(parts.token);
     own_hello = hello.SerializeAsString();
     send({.type = rpc::FrameType::hello,
           .call_id = rpc::hello_magic,
@@ -60,7 +62,7 @@ class RawPeer {
 
   // The same with an empty message, for an object.
   void call_object(const rpc::ObjectTarget& target) {
-    const rpc::ExtensionBytes extension({}, {}, &target);
+    const rpc::ExtensionBytes extension({}, nullptr, &target);
     send({.type = rpc::FrameType::request,
           .call_id = 1,
           .method_id = rpc::method_id("corolane.test.Echo/Echo"),

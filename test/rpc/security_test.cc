@@ -190,10 +190,10 @@ TEST_F(SecurityTest, MalformedHellosAreNamed) {
   EXPECT_EQ(peer.receive_bye().code(), Code::invalid_argument);
 }
 
-TEST_F(SecurityTest, HelloAboveAKibibyteIsRefused) {
+TEST_F(SecurityTest, HelloAboveATokenAndAKibibyteIsRefused) {
   EchoWorld world;
   RawPeer peer(world);
-  peer.say_hello({.cluster = std::string(2000, 'c')});
+  peer.say_hello({.cluster = std::string(rpc::hello_bytes_max, 'c')});
   EXPECT_EQ(peer.receive_bye().code(), Code::resource_exhausted);
 }
 

@@ -222,8 +222,8 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
         .with_not_executed();
   }
   const rpc::CallOptions options{.deadline = context.deadline(),
-                                 .authorization = context.authorization(),
-                                 .request_id = target.request_id};
+                                 .request_id = target.request_id,
+                                 .principal = &context.principal()};
   const std::string id(target.id);
   if (method.one_way) return surroundings_.owners.deliver(method, id, request, options);
   const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));

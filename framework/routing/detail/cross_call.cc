@@ -40,7 +40,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
                      const CallChain::Link* chain, Deadline deadline)
     : method_(method),
       id_(id),
-      authorization_(options.authorization),
+      principal_(options.principal == nullptr ? rpc::anonymous() : *options.principal),
       caller_(options.request_id.caller),
       scope_(options.request_id.scope),
       trace_(rpc::CallScope::current() == nullptr ? rpc::TraceContext{}
@@ -74,7 +74,7 @@ Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& t
 
 Result<void> CrossCall::serve() {
   const rpc::Context::Facts facts{.deadline = deadline_,
-                                  .authorization = authorization_,
+                                  .principal = &principal_,
                                   .trace = trace_,
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
                                   .object = &target_};

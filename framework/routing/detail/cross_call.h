@@ -49,7 +49,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   // Constant once the call is sent.
   const rpc::Method& method_;
   const std::string id_;
-  const std::string authorization_;
+  const rpc::Principal principal_;
   const std::string caller_;
   const std::string scope_;
   const rpc::TraceContext trace_;

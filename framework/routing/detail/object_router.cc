@@ -322,7 +322,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
   const auto* const outer = rpc::CallScope::current();
   const rpc::Context::Facts facts{
       .deadline = call.deadline,
-      .authorization = call.options.authorization,
+      .principal = call.options.principal,
       .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
       .arrived_at = coroutine::Scheduler::current().turn_time(),
       .object = &target,
@@ -418,10 +418,10 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
   auto spawned = one_way_calls_.spawn(
       method.full_name,
       [this, &method, id, copy = std::move(copy),
-       authorization = std::string(options.authorization),
+       principal = options.principal == nullptr ? rpc::anonymous() : *options.principal,
        deadline = deadline_of(method, options)] {
         static_cast<void>(
-            deliver(method, id, *copy, {.deadline = deadline, .authorization = authorization}));
+            deliver(method, id, *copy, {.deadline = deadline, .principal = &principal}));
       },
       {.stack_size_bytes = method.stack_size_bytes});
   if (!spawned) return spawned.error();

@@ -10,6 +10,7 @@
 #include "coroutine/task.h"
 #include "net/crypto.h"
 #include "rpc/client/detail/client_impl.h"
+#include "rpc/principal.h"
 
 namespace corolane::rpc {
 namespace {
@@ -130,6 +131,13 @@ Result<void> Client::Impl::connect_once() {
   const Deadline deadline = Deadline::after(options_.connect_time_max);
   auto stream = net::connect_to(network_, peer_, deadline);
   if (!stream) return std::move(stream.error());
+  Result<std::string> token = options_.token ? options_.token() : Result<std::string>("");
+  if (!token) return std::move(token.error()).with_context("the token for " + peer_name_);
+  if (token->size() > token_bytes_max) {
+    return Error(Code::invalid_argument, "a token of " + std::to_string(token->size()) +
+                                             " bytes is above the limit of " +
+                                             std::to_string(token_bytes_max));
+  }
   if (closed_) return *closed_;
   // The old connection broke, and the loop has not reported it yet.
   if (current_ != nullptr) current_->end(Error(Code::unavailable, "lost the connection"));
@@ -139,7 +147,9 @@ Result<void> Client::Impl::connect_once() {
   current_ = std::make_unique<detail::ClientConnection>(
       static_cast<detail::ClientConnection::Host&>(*this), std::move(*stream),
       Handshake(Handshake::Role::client, options_.security,
-                {.requester = requester_, .payload_bytes_max = options_.reply_bytes_max}),
+                {.requester = requester_,
+                 .token = *std::move(token),
+                 .payload_bytes_max = options_.reply_bytes_max}),
       detail::Connection::Limits{.handshake_time_max = options_.connect_time_max,
                                  .keepalive = options_.keepalive});
   const detail::ClientConnection* const made = current_.get();

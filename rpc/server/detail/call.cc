@@ -81,11 +81,15 @@ void Call::run(const Around& around, TimePoint now) {
                        .may_take_last_stacks = connection_->shares.is_newcomer(),
                        .peer = connection_->peer(),
                        .peer_identity = connection_->peer_identity(),
+                       .principal = &connection_->principal(),
                        .arrived_at = arrived_at_,
                        .begun_at = now};
   if (has_extension_) {
-    facts.authorization = extension_->authorization();
     facts.trace = trace_of(*extension_);
+    if (facts.door == Door::nodes && extension_->has_principal()) {
+      forwarded_for_ = principal_of(*extension_);
+      facts.principal = &forwarded_for_;
+    }
     ReceivedTarget target(*extension_, facts.door);
     if (facts.door == Door::clients && target.has_request_id()) {
       target.set_scope(connection_->request_scope());

@@ -29,13 +29,15 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
 
 // The scope is a digest, since it is stored and sent to other nodes: the client's secret cannot be
 // recovered from it.
-std::string scope_of(std::string_view requester, std::string_view identity) {
+std::string scope_of(std::string_view requester, std::string_view identity,
+                     std::string_view principal) {
   net::Digest digest;
-  if (requester.empty() && identity.empty()) {
+  if (requester.empty() && identity.empty() && principal.empty()) {
     net::fill_with_random_bytes(digest);
   } else {
     const std::string_view key = requester.empty() ? "corolane request scope" : requester;
-    digest = net::hmac_sha256(key, {"certificate ", identity});
+    const std::string identity_size = std::to_string(identity.size());
+    digest = net::hmac_sha256(key, {"certificate ", identity_size, " ", identity, principal});
   }
   return std::string(reinterpret_cast<const char*>(digest.data()), RequestId::scope_bytes_max);
 }
@@ -52,7 +54,7 @@ ServerConnection::ServerConnection(Host& host, std::uint64_t id,
       peer_(to_string(this->stream().peer_endpoint())) {}
 
 std::string_view ServerConnection::request_scope() {
-  if (request_scope_.empty()) request_scope_ = scope_of(requester(), peer_identity_);
+  if (request_scope_.empty()) request_scope_ = scope_of(requester(), peer_identity_, principal_.id);
   return request_scope_;
 }
 
@@ -96,13 +98,24 @@ void ServerConnection::cancel_streams() {
   }
 }
 
-Result<void> ServerConnection::on_open() {
+Result<bool> ServerConnection::on_hello() {
   peer_identity_ = stream().peer_identity();
   if (rules_.needs_peer_certificate && peer_identity_.empty()) {
     return Error(Code::unauthenticated, "a client certificate is required here");
   }
-  return host_.opened();
+  if (rules_.login == nullptr) return true;
+  if (auto begun = host_.log_in(*this); !begun) return begun.error();
+  return false;
 }
+
+void ServerConnection::logged_in(Result<Principal> principal) {
+  login_ = {};
+  if (!principal) return say_bye(principal.error());
+  principal_ = *std::move(principal);
+  accept();
+}
+
+Result<void> ServerConnection::on_open() { return host_.opened(); }
 
 Result<void> ServerConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
@@ -133,6 +146,7 @@ Call* ServerConnection::find(std::uint64_t call_id) const {
 }
 
 void ServerConnection::on_lost(const Error&) {
+  if (login_) std::exchange(login_, {}).cancel();
   // A copy, since calls that have not begun leave the list.
   for (Call* const call : std::vector(calls_)) {
     // No caller waits for the end of a one-way call, so it runs on.

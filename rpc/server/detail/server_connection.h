@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/task.h"
 #include "net/address_shares.h"
 #include "net/connection_bound.h"
+#include "rpc/principal.h"
 #include "rpc/server/detail/admission.h"
 #include "rpc/wire/detail/connection.h"
 
@@ -22,6 +24,8 @@ class ServerConnection final : public Connection {
   // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
    public:
+    // Finds the principal of a client that has said hello, and calls logged_in().
+    virtual Result<void> log_in(ServerConnection& connection) = 0;
     // The handshake of a connection is done. An error rejects the client.
     virtual Result<void> opened() = 0;
     // A request frame: answers it or accepts it.
@@ -38,6 +42,7 @@ class ServerConnection final : public Connection {
     bool needs_peer_certificate = false;
     Door door = Door::nodes;
     std::size_t call_count_max = 0;
+    const Login* login = nullptr;  // Null: every peer is anonymous.
   };
 
   ServerConnection(Host& host, std::uint64_t id, std::unique_ptr<net::Stream> stream,
@@ -49,9 +54,16 @@ class ServerConnection final : public Connection {
   std::string_view peer() const { return peer_; }
   // The peer's identity by its certificate; empty without one, and before the handshake is done.
   std::string_view peer_identity() const { return peer_identity_; }
+  // After the handshake.
+  const Principal& principal() const { return principal_; }
+  // The outcome of a login, for which the host was asked. Does nothing when the client has left
+  // meanwhile.
+  void logged_in(Result<Principal> principal);
+  // A login whose outcome is awaited: it is cancelled when the client leaves.
+  void bind_login(coroutine::TaskRef task) { login_ = task; }
   // The RequestId::scope of its requests, after the handshake: the same on all connections with the
-  // same requester and certificate, either of which may be absent; unique to this connection when
-  // both are.
+  // same requester, certificate and principal, each of which may be absent; unique to this
+  // connection when all are.
   std::string_view request_scope();
 
   std::size_t call_count() const { return calls_.size(); }
@@ -81,6 +93,7 @@ class ServerConnection final : public Connection {
   net::AddressShares::Guest shares;
 
  private:
+  Result<bool> on_hello() override;
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
@@ -92,6 +105,8 @@ class ServerConnection final : public Connection {
   const Rules rules_;
   const std::string peer_;
   std::string peer_identity_;
+  Principal principal_;
+  coroutine::TaskRef login_;
   std::string request_scope_;  // Empty until the first use.
   std::vector<Call*> calls_;
   std::vector<std::uint64_t> call_ids_;  // Their ids, contiguous: a cancel searches it.

@@ -177,11 +177,31 @@ Result<void> Connection::handle(const Frame& frame) {
 }
 
 Result<void> Connection::handle_first(const Frame& frame) {
+  if (has_hello_to_answer_) {
+    return Error(Code::unauthenticated, "a frame arrived before the answer to the hello");
+  }
   const bool answers_hello = !handshake_.speaks_first() && !handshake_.has_hello();
   auto taken = handshake_.take(frame);
   if (!taken) return taken.error();
-  if (answers_hello) say_hello();
+  if (answers_hello) {
+    auto is_accepted = on_hello();
+    if (!is_accepted) return is_accepted.error();
+    if (state_ != State::begins) return {};
+    has_hello_to_answer_ = !*is_accepted;
+    if (has_hello_to_answer_) return {};
+    say_hello();
+  }
   if (*taken) send_text({.type = FrameType::auth}, net::text_of(**taken));
+  return open();
+}
+
+void Connection::accept() {
+  if (state_ != State::begins || !std::exchange(has_hello_to_answer_, false)) return;
+  say_hello();
+  if (auto opened = open(); !opened) say_bye(opened.error());
+}
+
+Result<void> Connection::open() {
   if (!handshake_.is_done() || state_ == State::ended) return {};
   state_ = State::open;
   decoder_.set_payload_size_max(handshake_.payload_bytes_max());
@@ -192,7 +212,9 @@ Result<void> Connection::handle_first(const Frame& frame) {
 void Connection::on_time() {
   switch (state_) {
     case State::begins:
-      return say_bye(Error(Code::deadline_exceeded, "no hello arrived in time"));
+      return say_bye(Error(Code::deadline_exceeded, has_hello_to_answer_
+                                                        ? "the login was not done in time"
+                                                        : "no hello arrived in time"));
     case State::open:
       return look_for_life();
     case State::leaving:

@@ -79,6 +79,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   std::uint64_t received_bytes() const { return received_bytes_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   const std::string& requester() const { return handshake_.requester(); }
+  const std::string& token() const { return handshake_.token(); }
   // The largest payload that this end takes.
   std::size_t payload_bytes_max() const { return handshake_.payload_bytes_max(); }
   net::Stream& stream() { return *stream_; }
@@ -86,11 +87,17 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
  protected:
   ~Connection() = default;
+  // Answers the hello of a client for which on_hello() has returned false.
+  void accept();
 
  private:
   enum class State { begins, open, leaving, ended };
 
   // On the loop's stack: must not suspend, may close this connection but not destroy it.
+  //
+  // A server has read the hello of its client. Returns true to answer it at once, and false when
+  // accept() will, or say_bye().
+  virtual Result<bool> on_hello() { return true; }
   virtual Result<void> on_open() = 0;
   // An error ends the connection as say_bye() does.
   virtual Result<void> on_frame(const Frame& frame) = 0;
@@ -108,6 +115,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   void say_hello();
   Result<void> handle(const Frame& frame);
   Result<void> handle_first(const Frame& frame);
+  Result<void> open();
   void on_time();
   void note_unfinished_frame();
   bool unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time);
@@ -120,6 +128,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   const Limits limits_;
   FrameDecoder decoder_;
   State state_ = State::begins;
+  bool has_hello_to_answer_ = false;
   bool broke_protocol_ = false;
   net::PeerLife life_;
   // An incomplete frame: when its time began to run, and how much had been received by then.

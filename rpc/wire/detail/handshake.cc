@@ -50,6 +50,7 @@ Handshake::Handshake(Role role, const Security& security, Own own)
   Hello hello;
   hello.set_cluster(security_.cluster);
   hello.set_requester(own_.requester);
+  hello.set_token(own_.token);
   hello.set_payload_bytes_max(
       static_cast<std::uint32_t>(std::min(own_.payload_bytes_max, frame_payload_bytes_max)));
   if (role_ == Role::client) hello.set_oldest_version(own_.versions.oldest);
@@ -98,7 +99,10 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
     return Error(Code::invalid_argument, "the nonce of a hello has 32 bytes");
   }
   if (hello.payload_bytes_max() != 0) peer_payload_bytes_max_ = hello.payload_bytes_max();
-  if (role_ == Role::server) own_.requester = hello.requester();
+  if (role_ == Role::server) {
+    own_.requester = hello.requester();
+    own_.token = hello.token();
+  }
   has_hello_ = true;
   is_done_ = !uses_key();
   if (uses_key() && role_ == Role::client) return proof_of(Role::client);

@@ -38,6 +38,8 @@ class Handshake {
   struct Own {
     // Hello::requester of a client; may be empty.
     std::string requester = {};
+    // Hello::token of a client; may be empty.
+    std::string token = {};
     // The largest payload that it takes.
     std::size_t payload_bytes_max = 0;
     ProtocolVersions versions = {};
@@ -63,6 +65,8 @@ class Handshake {
   bool is_done() const { return is_done_; }
   // The requester of the client.
   const std::string& requester() const { return own_.requester; }
+  // The token of the client.
+  const std::string& token() const { return own_.token; }
   // The largest payload that the peer takes; as large as a frame can be when it does not say.
   std::size_t peer_payload_bytes_max() const { return peer_payload_bytes_max_; }
 

@@ -19,7 +19,7 @@ RequestExtension read(std::string_view bytes) {
 }
 
 TEST(RequestExtensionTest, AnEmptyExtensionTakesNoBytes) {
-  EXPECT_TRUE(ExtensionBytes({}, "", nullptr).view().empty());
+  EXPECT_TRUE(ExtensionBytes({}, nullptr, nullptr).view().empty());
   EXPECT_EQ(ReceivedTarget(RequestExtension(), Door::nodes).get(), nullptr);
 }
 
@@ -31,7 +31,7 @@ TEST(RequestExtensionTest, AnObjectIsReadAsItWasWritten) {
                              .partition_epoch = 1,
                              .request_id = {.caller = "match 7", .sequence = 300},
                              .chain = chain};
-  const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
+  const RequestExtension extension = read(ExtensionBytes({}, nullptr, &sent).view());
   const ReceivedTarget received(extension, Door::nodes);
 
   ASSERT_NE(received.get(), nullptr);
@@ -55,7 +55,7 @@ TEST(RequestExtensionTest, NeitherEpochsNorAChainAreTakenFromAClient) {
                              .partition_epoch = 2,
                              .request_id = {.caller = "match 7", .sequence = 300},
                              .chain = chain};
-  const RequestExtension extension = read(ExtensionBytes({}, "", &sent).view());
+  const RequestExtension extension = read(ExtensionBytes({}, nullptr, &sent).view());
   const ReceivedTarget received(extension, Door::clients);
 
   ASSERT_NE(received.get(), nullptr);
@@ -69,7 +69,7 @@ TEST(RequestExtensionTest, NeitherEpochsNorAChainAreTakenFromAClient) {
 
 TEST(RequestExtensionTest, AnEmptyObjectTargetIsStillATarget) {
   const ObjectTarget unknown = {.id = ""};
-  const RequestExtension extension = read(ExtensionBytes({}, "", &unknown).view());
+  const RequestExtension extension = read(ExtensionBytes({}, nullptr, &unknown).view());
   const ReceivedTarget received(extension, Door::nodes);
 
   ASSERT_NE(received.get(), nullptr);
@@ -78,16 +78,31 @@ TEST(RequestExtensionTest, AnEmptyObjectTargetIsStillATarget) {
   EXPECT_TRUE(received.get()->chain.empty());
 }
 
-TEST(RequestExtensionTest, TraceTokenAndObjectTravelTogether) {
+TEST(RequestExtensionTest, TracePrincipalAndObjectTravelTogether) {
   TraceContext trace = {.span_id = 7, .is_sampled = true};
   trace.trace_id.back() = std::byte{1};
   const ObjectTarget object = {.id = "visits"};
 
-  const RequestExtension extension = read(ExtensionBytes(trace, "secret", &object).view());
+  const Principal player = {.id = "player-17", .roles = {"player", "admin"}};
+
+  const RequestExtension extension = read(ExtensionBytes(trace, &player, &object).view());
 
   EXPECT_EQ(trace_of(extension), trace);
-  EXPECT_EQ(extension.authorization(), "secret");
+  EXPECT_EQ(principal_of(extension), player);
   EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, "visits");
+}
+
+TEST(RequestExtensionTest, ThePrincipalOfOneCallIsNotThatOfTheNext) {
+  const ObjectTarget object = {.id = "visits"};
+  const Principal first = {.id = "player-17", .roles = {"player", "admin"}};
+  const Principal second = {.id = "player-18", .roles = {"player"}};
+  const Principal nobody;
+
+  EXPECT_EQ(principal_of(read(ExtensionBytes({}, &first, &object).view())), first);
+  EXPECT_EQ(principal_of(read(ExtensionBytes({}, &second, &object).view())), second);
+  EXPECT_TRUE(principal_of(read(ExtensionBytes({}, nullptr, &object).view())).is_anonymous());
+  EXPECT_TRUE(principal_of(read(ExtensionBytes({}, &nobody, &object).view())).is_anonymous());
+  EXPECT_TRUE(ExtensionBytes({}, &nobody, nullptr).view().empty());
 }
 
 // Covers the size at which the bytes move to the heap.
@@ -95,7 +110,7 @@ TEST(RequestExtensionTest, AnObjectMayHaveALongId) {
   for (std::size_t size = 0; size < 400; ++size) {
     const std::string id(size, 'x');
     const ObjectTarget object = {.id = id};
-    const ExtensionBytes bytes({}, "", &object);
+    const ExtensionBytes bytes({}, nullptr, &object);
     const RequestExtension extension = read(bytes.view());
     EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, id);
   }

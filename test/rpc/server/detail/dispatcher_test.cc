@@ -146,6 +146,7 @@ class DispatcherWorld final : private ServerConnection::Host {
             .method_id = rpc::method_id("corolane.test." + std::string(method)),
             .time = static_cast<std::uint32_t>(time_left.count())};
   }
+  Result<void> log_in(ServerConnection&) override { return {}; }
   Result<void> opened() override { return {}; }
   void serve(ServerConnection& from, const rpc::Frame& frame) override {
     dispatcher.serve(from, frame);

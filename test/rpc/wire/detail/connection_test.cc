@@ -282,10 +282,10 @@ TEST_F(ConnectionTest, MalformedFrameBreaksTheProtocol) {
   EXPECT_TRUE(end.frames.empty());
 }
 
-TEST_F(ConnectionTest,
-       LongFramesOutsideACallBreakTheProtocolAndBeforeTheHandshakeAllAboveAKibibyte) {
+TEST_F(ConnectionTest, LongFrameOutsideACallBreaksTheProtocolAndSoDoesALongHello) {
   serve();
-  peer_->send({.type = FrameType::hello, .call_id = rpc::hello_magic}, std::string(1025, 'x'));
+  peer_->send({.type = FrameType::hello, .call_id = rpc::hello_magic},
+              std::string(rpc::hello_bytes_max + 1, 'x'));
   EXPECT_EQ(peer_->receive_bye().code(), Code::resource_exhausted);
 
   const RecordingEnd& end = serve_open();
