@@ -66,8 +66,6 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
       symbols_(std::make_unique<coroutine::Symbols>()),
-      http_face_(std::make_unique<rpc::HttpFace>(
-          shard_->rpc_server(), rpc::HttpFace::Options{.door = rpc::Door::clients})),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
 }
@@ -79,6 +77,7 @@ Shard::Surroundings Node::surroundings() {
           .shared_key = shared_key_,
           .store_health = *store_health_,
           .client_connections = client_connections_,
+          .login = login_,
           .wall_clock = parts_->wall_clock,
           .witness = parts_->witness};
 }

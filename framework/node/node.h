@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/check.h"
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
@@ -34,6 +35,7 @@
 #include "framework/objects/object.h"
 #include "framework/telemetry/log.h"
 #include "net/connection_bound.h"
+#include "rpc/principal.h"
 #include "rpc/service.h"
 
 namespace corolane::coroutine {
@@ -106,6 +108,14 @@ class Node {
          },
          .object_bytes = sizeof(O),
          .placement = placement});
+  }
+
+  // Finds the principals of clients by their tokens, from start() on: by rpc once for each
+  // connection, by HTTP with each request. Called on the threads of all shards. Without it every
+  // client is anonymous.
+  void set_login(rpc::Login login) {
+    check(!started_, "the login of clients is set before the node starts");
+    login_ = std::move(login);
   }
 
   // Joins the cluster, listens and serves. Call it once. Fails with invalid_argument when the
@@ -211,6 +221,7 @@ class Node {
   Fence fence_;
   std::map<Placement, std::unique_ptr<Ownership>> ownerships_;
   std::vector<HostedObjects> objects_;
+  rpc::Login login_;
   std::string shared_key_;  // That of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
   bool has_single_services_ = false;

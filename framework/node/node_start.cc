@@ -266,6 +266,8 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   endpoints_.admin = *std::move(admin);
   if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
   if (!endpoints.http) return {};
+  http_face_ = std::make_unique<rpc::HttpFace>(
+      shard_->rpc_server(), rpc::HttpFace::Options{.door = rpc::Door::clients, .login = login_});
   http_server_ = std::make_unique<net::HttpServer>(
       shard_->clients_network(), http_face_->handler(),
       net::HttpServer::Options{.limits = {.body_bytes_max = config_.rpc.request_size_max.count},

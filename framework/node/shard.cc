@@ -153,6 +153,7 @@ Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_p
   return rpc_server_->listen(endpoint,
                              {.request_bytes_max = surroundings_.config.rpc.request_size_max.count,
                               .door = rpc::Door::clients,
+                              .login = surroundings_.login,
                               .connections = &surroundings_.client_connections,
                               .network = &clients_network(),
                               .shares_port = shares_port});

@@ -24,6 +24,7 @@
 #include "framework/telemetry/metrics.h"
 #include "framework/time/wall_clock.h"
 #include "net/endpoint.h"
+#include "rpc/principal.h"
 #include "rpc/service.h"
 
 namespace corolane::coroutine {
@@ -81,6 +82,8 @@ class Shard {
     detail::StoreHealth& store_health;
     // Limits the client connections of all shards together.
     net::ConnectionBound& client_connections;
+    // The login of clients; may be empty.
+    const rpc::Login& login;
     // The clock that objects read.
     WallClock wall_clock = {};
     Witness* witness = nullptr;

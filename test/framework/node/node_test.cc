@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <span>
@@ -257,6 +258,65 @@ TEST_F(NodeTest, ClientsReachOnlyPublicMethodsUnlessTheConfigurationSaysOtherwis
     EXPECT_EQ(fetch(network_, *node->endpoints().http, "/test.Secret/Tell", "POST").status == 404,
               public_only);
   }
+}
+
+// Answers with the principal of its caller, as the error.
+class WhoService : public rpc::Service {
+ public:
+  const char* service_name() const override { return "test.Who"; }
+  std::span<const rpc::Method> methods() const override { return methods_; }
+
+ private:
+  static rpc::Method make_method() {
+    rpc::Method method = SlowService().methods()[0];
+    method.full_name = "test.Who/Ask";
+    method.id = rpc::method_id("test.Who/Ask");
+    method.is_public = true;
+    method.invoke = [](rpc::Service&, const google::protobuf::Message&, rpc::Context& context,
+                       rpc::ReplySink&) -> Result<void> {
+      return Error(Code::aborted, "you are " + context.principal().id);
+    };
+    return method;
+  }
+
+  const std::array<rpc::Method, 1> methods_ = {make_method()};
+};
+
+TEST_F(NodeTest, ClientsLogInByRpcAndByHttp) {
+  NodeConfig with_http = config();
+  with_http.http = "127.0.0.1:0";
+  auto node = make(with_http);
+  node->serve(WhoService());
+  node->set_login([](std::string_view token, const rpc::LoginPeer&) -> Result<rpc::Principal> {
+    if (token != "secret") return Error(Code::unauthenticated, "wrong token");
+    return rpc::Principal{.id = "player-17"};
+  });
+  ASSERT_TRUE(node->start());
+  const net::Endpoint& endpoint = node->endpoints().listen;
+  const auto connect_with = [&](const std::string& token) {
+    return rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s),
+                                {.token = [token]() -> Result<std::string> { return token; }});
+  };
+
+  EXPECT_FALSE(connect_with("guess"));
+  auto client = connect_with("secret");
+  ASSERT_TRUE(client) << client;
+  test::WaitReply reply;
+  EXPECT_EQ((*client)->call(WhoService().methods()[0], wait_request(1ms), reply).error().message(),
+            "you are player-17");
+  const auto ask = [&](const char* token) {
+    return net::fetch_http(network_, {endpoint.address, node->endpoints().http->port},
+                           {.method = "POST",
+                            .target = "/test.Who/Ask",
+                            .body = "{}",
+                            .headers = {{"Content-Type", "application/json"},
+                                        {"Authorization", std::string("Bearer ") + token}}},
+                           Deadline::after(1s))
+        .value()
+        .body;
+  };
+  EXPECT_THAT(ask("secret"), HasSubstr("you are player-17"));
+  EXPECT_THAT(ask("guess"), HasSubstr("wrong token"));
 }
 
 TEST_F(NodeTest, TwoNodesLiveSideBySide) {
