@@ -20,7 +20,7 @@ namespace corolane::net {
 
 class VerifyingKey {
  public:
-  // As RFC 7518 (3.1) and RFC 8037 (3.1) name them.
+  // RFC 7518 (3.1) and RFC 8037 (3.1) have these names.
   enum class Algorithm : std::uint8_t {
     hs256,  // HMAC with SHA-256, by a secret.
     rs256,  // RSASSA-PKCS1-v1_5 with SHA-256.

@@ -51,7 +51,7 @@ class JwtKeys {
 using UnixTime = std::function<std::chrono::seconds()>;
 std::chrono::seconds system_unix_time();
 
-// What a token has to say.
+// A token is accepted when it follows these rules.
 struct JwtRules {
   std::string issuer = {};    // `iss`; empty: any.
   std::string audience = {};  // One of `aud`; empty: a token with an audience is for another.

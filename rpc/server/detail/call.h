@@ -105,7 +105,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::size_t taken_bytes_ = 0;
   ServerConnection* connection_ = nullptr;
   std::uint64_t id_ = 0;
-  Principal forwarded_for_;  // Of a call from a node, on behalf of a client.
+  Principal forwarded_for_;  // The client for which a node calls.
   Deadline deadline_ = Deadline::never();
   TimePoint arrived_at_;
   TimePoint ended_at_{};
