@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "coroutine/base/check.h"
 
@@ -107,7 +108,8 @@ Result<bool> FrameDecoder::next(Frame& frame) {
   if (partial_done_) {
     partial_done_ = false;
     partial_.clear();
-    if (partial_.capacity() > kept_buffer_bytes) std::vector<std::byte>().swap(partial_);
+    const bool frees = std::exchange(frees_partial_, false);
+    if (frees || partial_.capacity() > kept_buffer_bytes) std::vector<std::byte>().swap(partial_);
   }
   // Moves bytes of the input to the unfinished frame until it has `size` bytes.
   const auto complete_to = [&](std::size_t size) {

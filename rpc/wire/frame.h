@@ -145,8 +145,11 @@ class FrameDecoder {
   // next() returns the header of a larger request, reply or item, and skips the payload as it
   // arrives; any other larger frame is an error.
   explicit FrameDecoder(std::size_t payload_size_max) : payload_size_max_(payload_size_max) {}
-  // Takes effect from the next frame on.
-  void set_payload_size_max(std::size_t size) { payload_size_max_ = size; }
+  // Takes effect from the next frame on; frees the memory of the present one, which was a hello.
+  void set_payload_size_max(std::size_t size) {
+    payload_size_max_ = size;
+    frees_partial_ = true;
+  }
 
   // Takes the next piece. next() must have been called until it returned no more frames; `bytes`
   // stays valid until it does so again.
@@ -171,6 +174,7 @@ class FrameDecoder {
   std::span<const std::byte> input_;
   std::vector<std::byte> partial_;  // The beginning of a frame, from earlier pieces.
   bool partial_done_ = false;       // `partial_` holds the frame that next() returned last.
+  bool frees_partial_ = false;
 };
 
 }  // namespace corolane::rpc

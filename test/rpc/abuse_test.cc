@@ -2,7 +2,6 @@
 // Peers that send what no real client would send: they get a clear error or the end of their
 // connection, hold no more memory than their share, and do not affect other clients.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <array>
 #include <chrono>
@@ -15,12 +14,8 @@
 #include "coroutine/testing/random.h"
 #include "coroutine/testing/sanitizers.h"
 #include "rpc/wire/frame.h"
+#include "test/fixtures/allocated_bytes.h"
 #include "test/rpc/echo_service.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
-// gcc 12 ships the function without its header, <sanitizer/allocator_interface.h>.
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
-#endif
 
 namespace corolane::test {
 namespace {
@@ -30,16 +25,6 @@ using rpc::FrameHeader;
 using rpc::FrameType;
 
 constexpr std::size_t request_bytes_max = 64 * 1024;
-
-// The bytes that the process has allocated and not freed.
-std::size_t allocated_bytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(COROLANE_TSAN)
-  return __sanitizer_get_current_allocated_bytes();
-#else
-  const auto usage = mallinfo2();
-  return usage.uordblks + usage.hblkhd;
-#endif
-}
 
 // A frame as text; its header may lie about what follows.
 std::string raw_frame(const FrameHeader& header, std::string_view payload = "") {

@@ -203,6 +203,7 @@ void Connection::accept() {
 
 Result<void> Connection::open() {
   if (!handshake_.is_done() || state_ == State::ended) return {};
+  handshake_.forget_texts();
   state_ = State::open;
   decoder_.set_payload_size_max(handshake_.payload_bytes_max());
   look_again(life_.silent_at(limits_.keepalive.interval));

@@ -62,6 +62,13 @@ Handshake::Handshake(Role role, const Security& security, Own own)
   own_hello_ = hello.SerializeAsString();
 }
 
+void Handshake::forget_texts() {
+  // An assignment of an empty text would keep the memory.
+  for (std::string* const text : {&own_hello_, &peer_hello_, &own_.token}) {
+    std::string().swap(*text);
+  }
+}
+
 Result<std::optional<net::Digest>> Handshake::take(const Frame& frame) {
   const bool expects_auth = has_hello_;
   if (frame.header.type != (expects_auth ? FrameType::auth : FrameType::hello)) {

@@ -57,6 +57,9 @@ class Handshake {
   // error for the peer: unauthenticated, unimplemented for another version, invalid_argument.
   Result<std::optional<net::Digest>> take(const Frame& frame);
 
+  // Frees the texts of both hellos, among them the token. Called when the handshake is done.
+  void forget_texts();
+
   // True for the end that says hello first.
   bool speaks_first() const { return role_ == Role::client; }
   // The peer has sent a valid hello.

@@ -16,6 +16,7 @@
 #include "net/http/http_server.h"
 #include "rpc/http/http_face.h"
 #include "rpc/principal.h"
+#include "test/fixtures/allocated_bytes.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/raw_peer.h"
 
@@ -56,7 +57,8 @@ class LoginTest : public testing::Test {
           "the server listens");
   }
 
-  // Takes a name as a token; that of mallory is refused, and that of a sleeper takes a while.
+  // Takes a name, and anything behind a colon, as a token; that of mallory is refused, and that of
+  // a sleeper takes a while.
   Result<Principal> log_in(std::string_view token, const LoginPeer& peer) {
     ++login_count_;
     peers_.emplace_back(peer.address.substr(0, 7));
@@ -68,7 +70,7 @@ class LoginTest : public testing::Test {
         return slept.error();
       }
     }
-    return Principal{.id = std::string(token), .roles = {"player"}};
+    return Principal{.id = std::string(token.substr(0, token.find(':'))), .roles = {"player"}};
   }
 
   rpc::Client::Options with_token(std::string token) {
@@ -202,6 +204,27 @@ TEST_F(LoginTest, TokenOfTheLargestSizeFitsAndALargerOneIsRefusedByItsClient) {
   ASSERT_FALSE(larger);
   EXPECT_EQ(larger.error().code(), Code::invalid_argument);
   EXPECT_EQ(login_count_, 1);
+}
+
+TEST_F(LoginTest, TokenIsForgottenAfterTheLogin) {
+  constexpr std::size_t peer_count = 100;
+  const auto held_by_peers = [&](const std::string& token) {
+    const std::size_t before = allocated_bytes();
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (std::size_t index = 0; index < peer_count; ++index) {
+      peers.push_back(std::make_unique<RawPeer>(network_, clients_port));
+      peers.back()->say_hello({.token = token});
+      std::string().swap(peers.back()->own_hello);
+      check(peers.back()->receive()->header.type == FrameType::hello, "the client is logged in");
+    }
+    return allocated_bytes() - before;
+  };
+  held_by_peers("x");  // Fills pools.
+  const std::size_t with_short_tokens = held_by_peers("x");
+  const std::size_t with_long_tokens =
+      held_by_peers("x:" + std::string(rpc::token_bytes_max - 2, 'x'));
+  // The buffers of the simulated streams stay as large as their largest piece was.
+  EXPECT_LT(with_long_tokens, with_short_tokens + peer_count * rpc::token_bytes_max * 3 / 2);
 }
 
 TEST_F(LoginTest, PrincipalThatAClientClaimsIsIgnoredAndThatOfANodeIsBelieved) {
