@@ -125,7 +125,7 @@ struct Parts {
 };
 
 std::optional<Parts> parts_of(std::string_view token) {
-  if (token.size() > JwtVerifier::token_bytes_max) return std::nullopt;
+  if (token.size() > token_bytes_max) return std::nullopt;
   const std::size_t first = token.find('.');
   const std::size_t last = token.rfind('.');
   if (first == token.npos || token.find('.', first + 1) != last) return std::nullopt;

@@ -4,8 +4,8 @@
 //
 //   auto keys = rpc::JwtKeys::parse(text_of_file);
 //   if (!keys) return std::move(keys.error()).with_context(path);
-//   const rpc::JwtVerifier verifier(*keys, {.issuer = "https://login.example", .audience =
-//   "chess"}); auto principal = verifier.verify(token);
+//   const rpc::JwtVerifier verifier(*keys, {.issuer = "login.example", .audience = "chess"});
+//   auto principal = verifier.verify(token);
 //
 // A token is signed as RFC 7515 says, with HS256, RS256, ES256 or EdDSA. Its key decides with which
 // of them: the algorithm that the token names has to be that one (RFC 8725, 3.1). Any holder of a
@@ -64,7 +64,6 @@ struct JwtRules {
 
 class JwtVerifier {
  public:
-  static constexpr std::size_t token_bytes_max = 4096;
   static constexpr std::size_t subject_bytes_max = 255;
 
   explicit JwtVerifier(JwtKeys keys, JwtRules rules = {})

@@ -129,8 +129,7 @@ void Client::Impl::keep_connecting() {
 
 Result<void> Client::Impl::connect_once() {
   const Deadline deadline = Deadline::after(options_.connect_time_max);
-  auto stream = net::connect_to(network_, peer_, deadline);
-  if (!stream) return std::move(stream.error());
+  // Before the server begins to wait for the hello.
   Result<std::string> token = options_.token ? options_.token() : Result<std::string>("");
   if (!token) return std::move(token.error()).with_context("the token for " + peer_name_);
   if (token->size() > token_bytes_max) {
@@ -138,6 +137,8 @@ Result<void> Client::Impl::connect_once() {
                                              " bytes is above the limit of " +
                                              std::to_string(token_bytes_max));
   }
+  auto stream = net::connect_to(network_, peer_, deadline);
+  if (!stream) return std::move(stream.error());
   if (closed_) return *closed_;
   // The old connection broke, and the loop has not reported it yet.
   if (current_ != nullptr) current_->end(Error(Code::unavailable, "lost the connection"));

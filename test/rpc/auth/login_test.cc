@@ -186,6 +186,20 @@ TEST_F(LoginTest, TokenIsAskedForAgainForTheNextConnection) {
   EXPECT_EQ(login_count_, 2);
 }
 
+TEST_F(LoginTest, SlowSourceOfTokensTakesNothingFromTheTimeForTheHello) {
+  rpc::Client::Options options;
+  options.connect_time_max = 1min;
+  options.token = []() -> Result<std::string> {
+    if (auto slept = coroutine::sleep_for(20s); !slept) return slept.error();
+    return "player-17";
+  };
+  auto client =
+      rpc::Client::connect(network_, {"server", clients_port}, Deadline::after(1min), options);
+  ASSERT_TRUE(client) << client.error().message();
+  EXPECT_EQ(who(**client), "player-17 player");
+  EXPECT_EQ(server_.statistics().accepted_count, 1u);
+}
+
 TEST_F(LoginTest, ClientWithoutATokenFailsWithTheErrorOfItsSource) {
   const auto client = rpc::Client::connect(network_, {"server", clients_port}, Deadline::after(1s),
                                            {.token = []() -> Result<std::string> {
