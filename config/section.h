@@ -64,6 +64,11 @@ class Section {
     field(key, value, help, Limits<>(), marks);
   }
 
+  // A key of an older version, and what to set in its place, such as "node.clients.listen". A load
+  // that sets the old key fails and names the new one. Where a section has taken over the key of a
+  // value, call it before field(): a load that sets the value fails in the same way.
+  void moved(std::string_view from, std::string_view to) { visit_moved(from, to); }
+
   // A constraint between values. `holds` is called once each value is allowed by itself, and
   // returns the violation as an error. It is reported at the first of `keys`, "clock" or
   // "store.kind", that is not a default.
@@ -76,6 +81,7 @@ class Section {
  private:
   virtual void visit(const detail::Field& field) = 0;
   virtual void visit_rule(Keys, const Rule&) {}
+  virtual void visit_moved(std::string_view, std::string_view) {}
 };
 
 }  // namespace corolane::config

@@ -3,7 +3,10 @@
 #include "config/detail/reading.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "config/detail/document.h"
@@ -14,6 +17,10 @@
 
 namespace corolane::config::detail {
 namespace {
+
+bool is_scalar(const SourceNode& node) {
+  return node.kind == SourceNode::Kind::text || node.kind == SourceNode::Kind::raw_text;
+}
 
 // "read "5"" or, for a node without text, "read a list".
 std::string describe_node(const SourceNode& node) {
@@ -42,6 +49,10 @@ std::string unknown_key(std::string_view key, const std::string& path,
   return message + "; did you mean " + quote(known_keys[*meant]) + "?";
 }
 
+std::string moved_key(const std::string& path, std::string_view to) {
+  return path + " has moved: set " + std::string(to);
+}
+
 // Lower-case words, so that the name of an environment variable can be mapped to a key.
 bool is_key(std::string_view key) {
   const auto is_key_character = [](char c) {
@@ -59,6 +70,11 @@ class SectionReader final : public Section {
 
   bool knows(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
   const std::vector<std::string>& keys() const { return keys_; }
+  // Null for a key that has no successor.
+  const std::string* successor_of(std::string_view key) const {
+    const auto found = moved_.find(key);
+    return found == moved_.end() ? nullptr : &found->second;
+  }
 
  private:
   void visit(const Field& field) override {
@@ -70,17 +86,27 @@ class SectionReader final : public Section {
     const std::string path = key_path(path_, field.key);
     SourceNode* const node = node_ == nullptr ? nullptr : node_->find(field.key);
     if (node != nullptr) reading_.set_origin(path, node->place);
-    if (field.marks.is_secret) {
+    if (const std::string* const to = successor_of(field.key);
+        to != nullptr && node != nullptr && is_scalar(*node)) {
+      reading_.report(*node, "", moved_key(path, *to));
+    } else if (field.marks.is_secret) {
       reading_.secret(node, path, [&] { field.value.read(node, path, reading_); });
     } else {
       field.value.read(node, path, reading_);
     }
   }
 
+  void visit_moved(std::string_view from, std::string_view to) override {
+    check(is_key(from), "a key is lower_case words");
+    check(!knows(from), "a moved key is named before the section that has taken it over");
+    moved_.emplace(from, to);
+  }
+
   SourceNode* const node_;
   const std::string& path_;
   Reading& reading_;
   std::vector<std::string> keys_;
+  std::map<std::string, std::string, std::less<>> moved_;
 };
 
 }  // namespace
@@ -99,9 +125,7 @@ bool Reading::is_null(const SourceNode& node) {
 
 const std::string* Reading::text(const SourceNode& node, std::string_view path,
                                  std::string_view expected) {
-  const bool has_text =
-      node.kind == SourceNode::Kind::text || node.kind == SourceNode::Kind::raw_text;
-  if (has_text) return &node.text;
+  if (is_scalar(node)) return &node.text;
   if (node.kind != SourceNode::Kind::broken) {
     report(node, path, describe_node(node) + "; expected " + std::string(expected));
   }
@@ -137,6 +161,10 @@ void Reading::section(SourceNode* node, const std::string& path,
   if (node == nullptr) return;
   for (const SourceNode& child : node->children) {
     if (child.kind == SourceNode::Kind::broken || section.knows(child.key)) continue;
+    if (const std::string* const to = section.successor_of(child.key)) {
+      problems_.push_back({child.place, moved_key(key_path(path, child.key), *to)});
+      continue;
+    }
     problems_.push_back({child.place, unknown_key(child.key, path, section.keys())});
   }
 }
