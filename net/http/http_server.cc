@@ -65,7 +65,7 @@ class HttpServer::Impl final : private HttpConnection::Host {
   Impl(Network& network, HttpFiller filler, const Options& options)
       : network_(network), filler_(std::move(filler)), options_(options) {}
 
-  Result<Endpoint> listen(const Endpoint& endpoint);
+  Result<Endpoint> listen(const Endpoint& endpoint, bool shares_port);
   void set_connection_count_max(std::size_t count) {
     options_.connection_count_max = count;
     room_.pulse();
@@ -120,8 +120,8 @@ class HttpServer::Impl final : private HttpConnection::Host {
   coroutine::TaskGroup serving_;
 };
 
-Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint) {
-  auto listener = network_.listen(endpoint);
+Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint, bool shares_port) {
+  auto listener = network_.listen(endpoint, {.shares_port = shares_port});
   if (!listener) return listener.error();
   listeners_.push_back(std::move(*listener));
   Listener& kept = *listeners_.back();
@@ -291,7 +291,9 @@ HttpServer::HttpServer(Network& network, HttpFiller filler, const Options& optio
 
 HttpServer::~HttpServer() { static_cast<void>(impl_->stop(Deadline::passed())); }
 
-Result<Endpoint> HttpServer::listen(const Endpoint& endpoint) { return impl_->listen(endpoint); }
+Result<Endpoint> HttpServer::listen(const Endpoint& endpoint, bool shares_port) {
+  return impl_->listen(endpoint, shares_port);
+}
 
 void HttpServer::set_connection_count_max(std::size_t count) {
   impl_->set_connection_count_max(count);

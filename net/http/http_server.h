@@ -53,9 +53,9 @@ class HttpServer {
     ConnectionBound* connections = nullptr;
     // Counts the requests being served, per address; a request above its share gets a 503.
     AddressShares* requests = nullptr;
-    // The bytes that a connection may pipeline while an earlier request is served. Beyond that it
-    // is not read; it ends with the answers to what came before.
-    std::size_t pipelined_bytes_max = 256 * 1024;
+    // A connection that has pipelined more bytes while an earlier request is served is not read
+    // until that is answered. Meanwhile the server does not notice that the peer has finished.
+    std::size_t pipelined_bytes_max = 16 * 1024;
     bool sends_date = true;  // RFC 9110, 6.6.1: a server that has a clock sends it.
     // For the tasks that run the handler, and for those that accept.
     coroutine::TaskOptions task = {};
@@ -81,9 +81,10 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   // Starts to accept; returns the endpoint with the actual port. May be called for several
-  // endpoints. Fails as Network::listen() does, and with resource_exhausted without a stack to
-  // accept on. Never suspends.
-  Result<Endpoint> listen(const Endpoint& endpoint);
+  // endpoints. Servers on other threads may share the port: ListenOptions. Fails as
+  // Network::listen() does, and with resource_exhausted without a stack to accept on. Never
+  // suspends.
+  Result<Endpoint> listen(const Endpoint& endpoint, bool shares_port = false);
 
   // Replaces the value in Options from now on; open connections stay.
   void set_connection_count_max(std::size_t count);

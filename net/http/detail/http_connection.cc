@@ -49,16 +49,20 @@ void HttpConnection::start() {
 // --- on the loop's stack
 
 void HttpConnection::on_bytes(std::span<const std::byte> bytes) {
-  if (state_ == State::serving) return keep(bytes);
-  if (state_ != State::reading) return;
+  if (state_ == State::closing || state_ == State::ended) return;
+  if (state_ == State::serving) {
+    input_.append(bytes);
+    return regulate_reading();
+  }
   if (input_.empty()) {
     const std::size_t taken = read(bytes);
-    if (state_ == State::reading || state_ == State::serving) keep(bytes.subspan(taken));
+    input_.append(bytes.subspan(taken));
   } else {
     input_.append(bytes);
     read_kept();
   }
   after_reading();
+  regulate_reading();
 }
 
 void HttpConnection::on_end(const Error&) {
@@ -78,10 +82,10 @@ void HttpConnection::on_time() {
   return is_too_slow ? refuse(408) : end();
 }
 
-void HttpConnection::keep(std::span<const std::byte> bytes) {
-  // HTTP has no way to make a client wait: one that pipelines too much is not read any further.
-  if (input_.size() + bytes.size() > options_.pipelined_bytes_max) is_leaving_ = true;
-  if (!is_leaving_) input_.append(bytes);
+void HttpConnection::regulate_reading() {
+  if (state_ == State::ended || stream_->is_closed()) return;
+  const bool is_full = state_ == State::serving && input_.size() > options_.pipelined_bytes_max;
+  pause_.regulate(*stream_, is_full, !is_full);
 }
 
 std::size_t HttpConnection::read(std::span<const std::byte> bytes) {
@@ -152,6 +156,7 @@ void HttpConnection::finish_writing() {
   state_ = State::closing;
   if (write_failed_ || stream_->is_closed()) return end();
   stream_->finish_writing();
+  regulate_reading();
   static_cast<void>(output_progress_.has_grown(stream_->statistics()));
   closing_until_ = now() + options_.limits.response_time_max;
   timers().arm(*this, Deadline::after(linger_time_max));
@@ -192,6 +197,7 @@ void HttpConnection::serve() {
     }
     host_.give_back(std::move(exchange_));
     goes_on = read_kept();
+    regulate_reading();
     if (goes_on) host_.request_read();
   }
   has_task_ = false;
@@ -203,9 +209,13 @@ void HttpConnection::serve() {
   host_.became_idle();
   if (state_ != State::serving) return;
   if (peer_ended_) return finish_writing();
-  if (exchange_ == nullptr) return wait_for_request();
-  state_ = State::reading;
-  after_reading();
+  if (exchange_ == nullptr) {
+    wait_for_request();
+  } else {
+    state_ = State::reading;
+    after_reading();
+  }
+  regulate_reading();
 }
 
 // False when no further request may follow.

@@ -15,6 +15,7 @@
 #include "net/address_shares.h"
 #include "net/connection_bound.h"
 #include "net/detail/byte_buffer.h"
+#include "net/detail/read_half.h"
 #include "net/http/detail/http_request_parser.h"
 #include "net/http/http_server.h"
 #include "net/stream.h"
@@ -96,7 +97,8 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   void on_bytes(std::span<const std::byte> bytes) override;
   void on_end(const Error& reason) override;
   void on_time();
-  void keep(std::span<const std::byte> bytes);
+  // Pauses reading while enough input waits behind the request that is answered.
+  void regulate_reading();
   // Reads from the front; returns the number of bytes consumed.
   std::size_t read(std::span<const std::byte> bytes);
   bool read_kept();
@@ -118,8 +120,9 @@ class HttpConnection final : private ReadSink, private coroutine::Timer {
   TimePoint idle_since_ = now();
   TimePoint sending_since_ = TimePoint::max();
   std::uint64_t answered_count_ = 0;
-  bool is_leaving_ = false;         // The next answer is the last one.
-  bool peer_ended_ = false;         // The peer sends nothing more.
+  bool is_leaving_ = false;  // The next answer is the last one.
+  bool peer_ended_ = false;  // The peer sends nothing more.
+  SourcePause pause_;
   bool write_failed_ = false;       // The peer takes no answers.
   OutputProgress output_progress_;  // Used while closing.
   TimePoint closing_until_{};
