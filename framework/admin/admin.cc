@@ -8,6 +8,7 @@
 #include "coroutine/task.h"
 #include "framework/admin/detail/gate.h"
 #include "framework/admin/detail/web_page.h"
+#include "framework/telemetry/log.h"
 
 namespace corolane::framework {
 namespace {
@@ -105,20 +106,24 @@ void AdminServer::action(std::string path, std::string summary, net::HttpHandler
 
 Result<net::Endpoint> AdminServer::listen(const Door& door) {
   check(server_ == nullptr, "an admin server listens once");
-  if (!is_local(door.endpoint) && door.token.empty()) {
+  if (!is_local(door.endpoint) && door.token.empty() && door.look_token.empty()) {
     return Error(
         Code::invalid_argument,
         to_string(door.endpoint) +
             " is no loopback address: other machines could read and change everything; serve "
-            "the pages on 127.0.0.1, [::1] or a Unix socket, or set node.admin_token_file");
+            "the pages on 127.0.0.1, [::1] or a Unix socket, or set node.admin.token_file");
   }
-  gate_ = std::make_unique<detail::AdminGate>(detail::AdminGate::Options{
-      .token = door.token, .is_on_network = !net::is_unix(door.endpoint), .log = door.log});
+  log_ = door.log;
+  gate_ = std::make_unique<detail::AdminGate>(
+      detail::AdminGate::Options{.token = door.token,
+                                 .look_token = door.look_token,
+                                 .is_on_network = !net::is_unix(door.endpoint),
+                                 .log = door.log});
   server_ = std::make_unique<net::HttpServer>(
       door.network != nullptr ? *door.network : network_,
       [this](const net::HttpRequest& request) {
-        auto refusal = gate_->refusal(request);
-        return refusal ? *std::move(refusal) : answer(request);
+        auto visitor = gate_->admit(request);
+        return visitor ? answer(request, *visitor) : std::move(visitor.error());
       },
       net::HttpServer::Options{.limits = {.idle_time_max = idle_time_max},
                                .connection_count_max = connection_count_max,
@@ -141,8 +146,9 @@ std::vector<AdminServer::Listed> AdminServer::pages() const {
   return all;
 }
 
-net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
-  if (request.method == "POST") return answer_post(request);
+net::HttpResponse AdminServer::answer(const net::HttpRequest& request,
+                                      const detail::AdminVisitor& visitor) const {
+  if (request.method == "POST") return answer_post(request, visitor);
   if (request.method != "GET" && request.method != "HEAD") return only_by("GET, HEAD, POST");
   const Page* const found = find(pages_, request.path());
   if (found == nullptr) {
@@ -154,13 +160,14 @@ net::HttpResponse AdminServer::answer(const net::HttpRequest& request) const {
 net::HttpResponse AdminServer::get(const std::string& target) const {
   net::HttpResponse response;
   const net::HttpRequest request{.method = "GET", .target = target, .body = {}, .headers = {}};
-  auto task = coroutine::spawn("own page", [&] { response = answer(request); }, page_task);
+  auto task = coroutine::spawn("own page", [&] { response = answer(request, {}); }, page_task);
   if (auto ended = task.join(Deadline::never()); !ended)
     return {.status = 503, .body = ended.error().message()};
   return response;
 }
 
-net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) const {
+net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request,
+                                           const detail::AdminVisitor& visitor) const {
   const Page* const found = find(actions_, request.path());
   if (found == nullptr) {
     return find(pages_, request.path()) != nullptr ? only_by("GET, HEAD") : no_page(request);
@@ -168,7 +175,21 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request) cons
   if (is_from_another_site(request)) {
     return {.status = 403, .body = "requests from another site are refused\n"};
   }
-  return found->handler(request);
+  if (!visitor.may_act) {
+    return {.status = 403,
+            .body =
+                "this token may look at pages; an action needs the token of "
+                "node.admin.token_file\n"};
+  }
+  net::HttpResponse response = found->handler(request);
+  if (log_ != nullptr) {
+    // At any level: an operator wants to find what was done to the node.
+    log_->always("admin action", {{"action", request.target},
+                                  {"by", visitor.who.empty() ? "no name" : visitor.who},
+                                  {"peer", request.peer},
+                                  {"status", response.status}});
+  }
+  return response;
 }
 
 net::HttpResponse AdminServer::no_page(const net::HttpRequest& request) const {

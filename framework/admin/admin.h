@@ -10,8 +10,9 @@
 // A page is text to curl, JSON with ?format=json, and to a browser a document that draws that JSON
 // (admin/web). A client that reaches the listener sees everything, so the listener is on loopback
 // or a Unix socket, or asks for a token. Pages are read by GET and HEAD. An action changes
-// something and takes POST; a request that another site makes a browser send is refused. All of it
-// belongs to one scheduler's thread.
+// something and takes POST, and is logged with the visitor and its address; a request that another
+// site makes a browser send is refused, and so is one with the token for looking. All of it belongs
+// to one scheduler's thread.
 #pragma once
 
 #include <chrono>
@@ -33,7 +34,8 @@ class Log;
 
 namespace detail {
 class AdminGate;
-}
+struct AdminVisitor;
+}  // namespace detail
 
 // Whether only this machine can reach `endpoint`: 127.0.0.0/8, ::1 or a Unix socket.
 bool is_local(const net::Endpoint& endpoint);
@@ -65,14 +67,15 @@ class AdminServer {
   struct Door {
     net::Endpoint endpoint;
     // The token that a request presents, as `Authorization: Bearer TOKEN` or as the password in a
-    // browser. A wrong token is answered after a second. Empty means no token, which is for local
-    // endpoints: a request must then name this machine as its Host, by "localhost" or a loopback
-    // address.
+    // browser. A wrong token is answered after a second. Neither token is for local endpoints: a
+    // request must then name this machine as its Host, by "localhost" or a loopback address.
     std::string token = {};
+    // A second token, whose holders may read pages and run no action. Empty: none.
+    std::string look_token = {};
     // The network on which clients connect, when it is not that of the server: a net::TlsNetwork,
     // for example. Outlives the server.
     net::Network* network = nullptr;
-    // Receives a line for wrong tokens, a few a minute. Outlives the server.
+    // Receives a line for each action, and for wrong tokens, a few a minute. Outlives the server.
     Log* log = nullptr;
   };
 
@@ -111,14 +114,17 @@ class AdminServer {
 
   using Pages = std::map<std::string, Page, std::less<>>;
 
-  net::HttpResponse answer(const net::HttpRequest& request) const;
-  net::HttpResponse answer_post(const net::HttpRequest& request) const;
+  net::HttpResponse answer(const net::HttpRequest& request,
+                           const detail::AdminVisitor& visitor) const;
+  net::HttpResponse answer_post(const net::HttpRequest& request,
+                                const detail::AdminVisitor& visitor) const;
   net::HttpResponse no_page(const net::HttpRequest& request) const;
   std::string list_of_pages() const;
 
   net::Network& network_;
   Pages pages_;
   Pages actions_;
+  Log* log_ = nullptr;
   std::unique_ptr<detail::AdminGate> gate_;  // Null until it listens.
   std::unique_ptr<net::HttpServer> server_;  // Null until it listens.
 };

@@ -21,20 +21,28 @@ using namespace std::chrono_literals;
 constexpr std::string_view bearer = "Bearer ";
 constexpr std::string_view basic = "Basic ";
 
-// The password of `user:password`, RFC 7617; the user does not matter.
-std::string password_of(std::string_view credentials) {
-  const auto decoded = from_base64(credentials);
+// What a request shows. The user may call itself as it likes.
+struct Credentials {
+  std::string user;
+  std::string token;
+};
+
+// Reads a bearer token, or the password of `user:password` (RFC 7617).
+Credentials credentials_of(std::string_view header) {
+  if (header.starts_with(bearer))
+    return {.user = {}, .token = std::string(header.substr(bearer.size()))};
+  if (!header.starts_with(basic)) return {};
+  const auto decoded = from_base64(header.substr(basic.size()));
   if (!decoded) return {};
   const std::size_t colon = decoded->find(':');
-  return colon == std::string::npos ? std::string() : decoded->substr(colon + 1);
+  if (colon == std::string::npos) return {};
+  return {.user = decoded->substr(0, colon), .token = decoded->substr(colon + 1)};
 }
 
-bool shows(std::string_view credentials, std::string_view token) {
-  std::string shown;
-  if (credentials.starts_with(bearer)) shown = credentials.substr(bearer.size());
-  if (credentials.starts_with(basic)) shown = password_of(credentials.substr(basic.size()));
-  return net::equal_in_constant_time(std::as_bytes(std::span(shown)),
-                                     std::as_bytes(std::span(token)));
+// An empty token is no token.
+bool is_token(std::string_view shown, std::string_view token) {
+  return !token.empty() && net::equal_in_constant_time(std::as_bytes(std::span(shown)),
+                                                       std::as_bytes(std::span(token)));
 }
 
 // True for "localhost", "127.0.0.1:8461" and "[::1]:8461", which no site can make its own.
@@ -51,7 +59,7 @@ bool is_this_machine(std::string_view host) {
 net::HttpResponse asked_for_token() {
   return {.status = 401,
           .body =
-              "the pages of this node need its token (node.admin_token_file): use curl -H "
+              "the pages of this node need its token (node.admin.token_file): use curl -H "
               "'Authorization: Bearer TOKEN', or enter it as the password in a browser\n",
           .headers = {{"WWW-Authenticate", "Basic realm=\"corolane\", charset=\"UTF-8\""}}};
 }
@@ -61,24 +69,31 @@ net::HttpResponse wrong_host() {
       .status = 403,
       .body =
           "without a token these pages are served only to this machine: open them as localhost or "
-          "by a loopback address, as in http://127.0.0.1:8461/, or set node.admin_token_file\n"};
+          "by a loopback address, as in http://127.0.0.1:8461/, or set node.admin.token_file\n"};
 }
 
 }  // namespace
 
-std::optional<net::HttpResponse> AdminGate::refusal(const net::HttpRequest& request) {
-  if (options_.token.empty()) {
-    if (!options_.is_on_network || is_this_machine(request.header("Host"))) return std::nullopt;
-    return wrong_host();
+std::expected<AdminVisitor, net::HttpResponse> AdminGate::admit(const net::HttpRequest& request) {
+  const std::string_view header = request.header("Authorization");
+  Credentials credentials = credentials_of(header);
+  AdminVisitor visitor{.may_act = true, .who = std::move(credentials.user)};
+  if (!request.peer_identity.empty()) visitor.who = request.peer_identity;
+  if (options_.token.empty() && options_.look_token.empty()) {
+    if (!options_.is_on_network || is_this_machine(request.header("Host"))) return visitor;
+    return std::unexpected(wrong_host());
   }
-  const std::string_view credentials = request.header("Authorization");
-  if (shows(credentials, options_.token)) return std::nullopt;
+  // Both are compared, so that the time says nothing about either.
+  const bool may_act = is_token(credentials.token, options_.token);
+  const bool may_look = is_token(credentials.token, options_.look_token);
+  visitor.may_act = may_act;
+  if (may_act || may_look) return visitor;
   // A browser sends no credentials before it is asked for them.
-  if (!credentials.empty()) {
+  if (!header.empty()) {
     log_wrong_token(request);
     pause();
   }
-  return asked_for_token();
+  return std::unexpected(asked_for_token());
 }
 
 void AdminGate::log_wrong_token(const net::HttpRequest& request) {

@@ -2,9 +2,10 @@
 // Decides which requests an AdminServer answers.
 //
 //   AdminGate gate({.token = token, .log = &log});
-//   if (auto refused = gate.refusal(request)) return *refused;
+//   auto visitor = gate.admit(request);
+//   if (!visitor) return visitor.error();
 //
-// With a token it lets in requests that present it. Without one, every request comes from this
+// With a token it lets in requests that present it. Without any, every request comes from this
 // machine. But a foreign page in a browser here can send requests, too, once its site has its own
 // name resolve to a loopback address. Such a request names the site as its Host, so the Host must
 // be `localhost` or a literal loopback address.
@@ -16,7 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
+#include <expected>
 #include <string>
 #include <utility>
 
@@ -29,10 +30,18 @@ class Log;
 
 namespace corolane::framework::detail {
 
+// A request that is let in.
+struct AdminVisitor {
+  bool may_act = false;  // Otherwise it may only read pages.
+  std::string who;       // By its certificate, or as it calls itself; empty: no name.
+};
+
 class AdminGate {
  public:
   struct Options {
-    std::string token = {};     // Empty: no token is required.
+    // Both empty: no token is required. Holders of the first may act, those of the second look.
+    std::string token = {};
+    std::string look_token = {};
     bool is_on_network = true;  // False for a Unix socket, which no browser opens.
     Log* log = nullptr;         // Receives wrong tokens with the peer's address. Outlives the gate.
     Duration wrong_token_pause = std::chrono::seconds(1);  // Before a wrong token is answered.
@@ -47,9 +56,8 @@ class AdminGate {
   AdminGate(const AdminGate&) = delete;
   AdminGate& operator=(const AdminGate&) = delete;
 
-  // Returns the answer to a refused request; nullopt for the others. Suspends when the token is
-  // wrong.
-  std::optional<net::HttpResponse> refusal(const net::HttpRequest& request);
+  // Returns the visitor, or the answer to a refused request. Suspends when the token is wrong.
+  std::expected<AdminVisitor, net::HttpResponse> admit(const net::HttpRequest& request);
 
  private:
   void log_wrong_token(const net::HttpRequest& request);

@@ -156,8 +156,57 @@ TEST_F(AdminTest, ARequestWithoutTheTokenIsRefused) {
   }
   const auto without = fetch(network_, *endpoint, "/one");
   EXPECT_EQ(without.status, 401);
-  EXPECT_THAT(without.body, HasSubstr("node.admin_token_file"));
+  EXPECT_THAT(without.body, HasSubstr("node.admin.token_file"));
   EXPECT_THAT(without.headers.find("WWW-Authenticate"), HasSubstr("Basic"));
+}
+
+TEST_F(AdminTest, AHolderOfTheLookTokenReadsPagesAndRunsNoAction) {
+  std::vector<std::string> lines;
+  Log log(LogLevel::error, [&](std::string_view line) { lines.emplace_back(line); });
+  int runs = 0;
+  admin_.page("/one", "the first", text_page("1"));
+  admin_.action("/one", "changes it", [&](const net::HttpRequest&) {
+    ++runs;
+    return net::HttpResponse{.body = "done"};
+  });
+  const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461},
+                                       .token = "a long secret",
+                                       .look_token = "another secret",
+                                       .log = &log});
+  ASSERT_TRUE(endpoint) << endpoint;
+  const auto with = [&](const char* method, const char* credentials) {
+    return fetch(network_, *endpoint,
+                 {.method = method, .target = "/one", .headers = {{"Authorization", credentials}}});
+  };
+  EXPECT_EQ(with("GET", "Bearer another secret").body, "1");
+  const auto refused = with("POST", "Bearer another secret");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("node.admin.token_file"));
+  EXPECT_EQ(runs, 0);
+  EXPECT_THAT(lines, testing::IsEmpty());
+
+  // A browser sends this for the user "me".
+  EXPECT_EQ(with("POST", "Basic bWU6YSBsb25nIHNlY3JldA==").body, "done");
+  EXPECT_EQ(runs, 1);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0],
+              testing::AllOf(HasSubstr("admin action"), HasSubstr("action=/one"),
+                             HasSubstr("by=me"), HasSubstr("peer="), HasSubstr("status=200")));
+}
+
+TEST_F(AdminTest, AnEmptyTokenOpensNothingWhereOnlyTheLookTokenIsSet) {
+  admin_.action("/one", "changes it", text_page("done"));
+  const auto endpoint =
+      admin_.listen({.endpoint = {"10.0.0.1", 8461}, .look_token = "another secret"});
+  ASSERT_TRUE(endpoint) << endpoint;
+  for (const char* credentials : {"Bearer ", "Basic Og=="}) {
+    EXPECT_EQ(
+        fetch(network_, *endpoint,
+              {.method = "POST", .target = "/one", .headers = {{"Authorization", credentials}}})
+            .status,
+        401)
+        << credentials;
+  }
 }
 
 // The status that a browser gets for the first page under this host name.
@@ -284,7 +333,7 @@ TEST_F(AdminTest, RefusesToListenOnAnExposedAddress) {
     ASSERT_FALSE(endpoint) << address;
     EXPECT_EQ(endpoint.error().code(), Code::invalid_argument);
     EXPECT_THAT(endpoint.error().message(), HasSubstr("is no loopback address"));
-    EXPECT_THAT(endpoint.error().message(), HasSubstr("node.admin_token_file"));
+    EXPECT_THAT(endpoint.error().message(), HasSubstr("node.admin.token_file"));
   }
 }
 
