@@ -178,11 +178,12 @@ class HttpFace::Impl {
 
 void HttpFace::Impl::answer(const net::HttpRequest& request, net::HttpResponse& response) {
   const std::string_view path = request.path();
-  if (path == "/") return list(request, response);
+  if (path == "/" && options_.lists_services) return list(request, response);
   const Method* const method = find(path);
   if (method == nullptr) {
     const Error error(Code::unimplemented,
-                      "no method " + std::string(path) + "; GET / lists the methods");
+                      "no method " + std::string(path) +
+                          (options_.lists_services ? "; GET / lists the methods" : ""));
     return answer_with(error, 404, response);
   }
   const auto question = question_of(request, *method, response);

@@ -38,6 +38,8 @@ class HttpFace {
     Door door = Door::nodes;
     // Finds the principal of each request by its bearer token. Empty: every client is anonymous.
     Login login = {};
+    // Whether `GET /` lists the services.
+    bool lists_services = true;
     // How much memory decoded requests may take until they are served.
     std::size_t decoded_bytes_max = std::size_t{64} << 20;
     // The maximum size of one reply in binary form. HTTP has no limit, but clients do.
