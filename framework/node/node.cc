@@ -7,10 +7,10 @@
 #include "config/keys.h"
 #include "coroutine/base/check.h"
 #include "coroutine/inspect/symbols.h"
-#include "coroutine/task.h"
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
@@ -19,8 +19,6 @@
 #include "framework/store/detail/store_gate.h"
 #include "framework/telemetry/detail/log_loan.h"
 #include "framework/telemetry/telemetry.h"
-#include "net/http/http_server.h"
-#include "rpc/http/http_face.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
@@ -39,7 +37,7 @@ constexpr Duration last_words_time_max = 1s;
 // of 16 shards. Strangers count as well until they are asked for the key.
 constexpr std::size_t node_connections_max = 65'536;
 
-net::AddressShares::Limits connection_limits(const RpcConfig& config) {
+net::AddressShares::Limits connection_limits(const ClientsConfig& config) {
   return {.count_max = config.connections_max, .share_percent = config.address_share};
 }
 
@@ -61,11 +59,12 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       fence_(parts_->clock),
       store_health_(std::make_unique<detail::StoreHealth>()),
       node_connections_({.count_max = node_connections_max}),
-      client_connections_(connection_limits(config_.rpc)),
-      http_connections_(connection_limits(config_.rpc)),
+      client_connections_(connection_limits(config_.clients)),
+      http_connections_(connection_limits(config_.clients)),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
       symbols_(std::make_unique<coroutine::Symbols>()),
+      admin_network_(std::make_unique<detail::DoorNetwork>(network, "node.admin.tls")),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics(), *this);
 }
@@ -77,6 +76,7 @@ Shard::Surroundings Node::surroundings() {
           .shared_key = shared_key_,
           .store_health = *store_health_,
           .client_connections = client_connections_,
+          .http_connections = http_connections_,
           .login = login_,
           .wall_clock = parts_->wall_clock,
           .witness = parts_->witness};
@@ -128,13 +128,15 @@ Result<void> Node::reload(const NodeConfig& config,
   const NodeConfig next = config::with_live(config_, config);
   auto prepared = shards_->on_each([](Shard& shard) { return shard.prepare_change(); });
   if (!prepared) return prepared;
+  if (prepared = admin_network_->prepare_change(); !prepared) return prepared;
+  admin_network_->change();
   shards_->between_turns([&](Shard& shard) {
     shard.change(next);
     if (together) together(shard);
   });
   if (next.log_level != config_.log_level) log_loan_->configure(next.log_level);
-  client_connections_.set_limits(connection_limits(next.rpc));
-  http_connections_.set_limits(connection_limits(next.rpc));
+  client_connections_.set_limits(connection_limits(next.clients));
+  http_connections_.set_limits(connection_limits(next.clients));
   config_ = next;
   return {};
 }
@@ -156,17 +158,8 @@ Result<void> Node::drain(Deadline deadline) {
 
 // All shards stop in parallel: each waits for its clients to leave.
 Result<void> Node::stop_serving(Deadline deadline) {
-  coroutine::Task<void> http;
-  if (http_server_ != nullptr) {
-    http = coroutine::spawn("stop http", [&] { return http_server_->stop(deadline); },
-                            {.purpose = coroutine::StackPool::Purpose::control});
-  }
   auto stopped =
       shards_->on_each([deadline](Shard& shard) { return shard.stop_serving(deadline); });
-  if (http_server_ != nullptr) {
-    auto http_stopped = http.join(Deadline::never());
-    if (stopped) stopped = std::move(http_stopped);
-  }
   static_cast<void>(shards_->on_each([](Shard& shard) -> Result<void> {
     shard.stop_calls();
     return {};

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -41,12 +42,6 @@
 namespace corolane::coroutine {
 class Symbols;
 }
-namespace corolane::net {
-class HttpServer;
-}
-namespace corolane::rpc {
-class HttpFace;
-}
 
 namespace corolane::framework {
 
@@ -55,6 +50,7 @@ class Cluster;
 class Directory;
 struct Member;
 namespace detail {
+class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
 class NodeTenants;
@@ -110,9 +106,10 @@ class Node {
          .placement = placement});
   }
 
-  // Finds the principals of clients by their tokens, from start() on: by rpc once for each
-  // connection, by HTTP with each request. Called on the threads of all shards. Without it every
-  // client is anonymous.
+  // Finds the principals of clients by their tokens or certificates, from start() on, in place of
+  // node.clients.login: by rpc once for each connection, by HTTP with each request. Called on the
+  // threads of all shards. An anonymous principal is refused unless
+  // node.clients.login.anonymous says otherwise.
   void set_login(rpc::Login login) {
     check(!started_, "the login of clients is set before the node starts");
     login_ = std::move(login);
@@ -121,8 +118,9 @@ class Node {
   // Joins the cluster, listens and serves. Call it once. Fails with invalid_argument when the
   // configuration is invalid, with already_exists when an address is taken or two services have the
   // same method, and with failed_precondition when it has services and clients may call none of
-  // their methods. Also fails as net::TlsContext::load() for a certificate that cannot be used, and
-  // when the store or the directory is away. No call was served then.
+  // their methods, or when no client could log in. Also fails as net::TlsContext::load() for a
+  // certificate that cannot be used, and when the store or the directory is away. No call was
+  // served then.
   Result<void> start();
 
   // Starts the threads that watch the node from outside; call it after start(). A watchdog notices
@@ -131,10 +129,10 @@ class Node {
   // outside.
   void observe();
 
-  // Applies the live keys of `config`, which is valid, on all shards, and reads the files of
-  // node.tls again for connections that begin from now on. When it fails, as
-  // net::TlsContext::reload(), nothing has changed. Each shard sees the change between two turns,
-  // and runs `together` with it. Suspends. One reload runs at a time, after start().
+  // Applies the live keys of `config`, which is valid, on all shards, and reads the certificates of
+  // the doors and the keys of the login again, for connections that begin from now on. When it
+  // fails, as net::TlsContext::reload(), nothing has changed. Each shard sees the change between
+  // two turns, and runs `together` with it. Suspends. One reload runs at a time, after start().
   Result<void> reload(const NodeConfig& config,
                       const std::function<void(Shard& shard)>& together = {});
 
@@ -163,8 +161,6 @@ class Node {
 
   // For pages.
   detail::LogLoan& log_loan() { return *log_loan_; }
-  // Null when HTTP is not served.
-  const net::HttpServer* http_server() const { return http_server_.get(); }
   const net::ConnectionBound& http_connections() const { return http_connections_; }
   // Null unless observe() was called and stalls are detected.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
@@ -194,14 +190,16 @@ class Node {
  private:
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
-  Result<std::string> read_admin_token() const;
   Result<void> open_stores();
   Result<void> open_shards();
   Result<void> check_reach_of_clients();
   Result<void> join_cluster();
+  Result<void> listen_for_operators(const net::Endpoint& endpoint);
   Result<void> listen_for_clients(const NodeEndpoints& endpoints);
   Result<void> listen_for_nodes(Shard& shard, net::Endpoint& bound);
-  Result<void> listen_on_shards(const net::Endpoint& endpoint);
+  using Listen = Result<net::Endpoint> (Shard::*)(const net::Endpoint& endpoint, bool shares_port);
+  Result<net::Endpoint> listen_on_shards(const net::Endpoint& endpoint, std::string_view key,
+                                         Listen listen);
   void warn_of_open_methods();
   Member member() const;
   bool is_alone() const;
@@ -240,8 +238,7 @@ class Node {
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   std::unique_ptr<coroutine::Symbols> symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
-  std::unique_ptr<rpc::HttpFace> http_face_;
-  std::unique_ptr<net::HttpServer> http_server_;  // Null if the configuration does not say where.
+  std::unique_ptr<detail::DoorNetwork> admin_network_;
   std::unique_ptr<AdminServer> admin_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -20,6 +21,8 @@ constexpr std::string_view name_words = "1 to 63 letters, digits, '-', '_' and '
 constexpr std::string_view address_words = "address:port";
 constexpr std::string_view server_words = "host:port";
 
+Error invalid(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
+
 bool is_name(std::string_view text) {
   constexpr std::size_t length_max = 63;
   return !text.empty() && text.size() <= length_max && std::ranges::all_of(text, [](char c) {
@@ -30,7 +33,7 @@ bool is_name(std::string_view text) {
 
 Result<void> check_name(const std::string& name) {
   if (is_name(name)) return {};
-  return Error(Code::invalid_argument, "a name is " + std::string(name_words));
+  return invalid("a name is " + std::string(name_words));
 }
 
 Result<void> check_listen(const std::string& text) {
@@ -39,23 +42,37 @@ Result<void> check_listen(const std::string& text) {
   return {};
 }
 
+Result<void> check_tls(const TlsConfig& tls) {
+  if (!tls.certificate_file.empty() || (tls.key_file.empty() && tls.ca_file.empty())) return {};
+  return invalid("a key or a CA is of no use without a certificate");
+}
+
+Result<void> check_peer_tls(const PeerTlsConfig& tls) {
+  if (tls.certificate_file.empty() != tls.key_file.empty()) {
+    return invalid("a certificate and its key are set together");
+  }
+  if (tls.ca_file.empty() && !tls.certificate_file.empty()) {
+    return invalid(
+        "without a ca_file the connection has no TLS, so the certificate is never shown");
+  }
+  return {};
+}
+
 // Over the admin pages other machines could see and change everything, so they must authenticate,
 // over TLS.
-Result<void> check_admin(const NodeConfig& config) {
-  auto endpoint = net::parse_endpoint(config.admin);
+Result<void> check_admin(const AdminConfig& admin) {
+  auto endpoint = net::parse_endpoint(admin.listen);
   if (!endpoint) return endpoint.error();
   if (is_local(*endpoint)) return {};
-  if (config.admin_token_file.empty()) {
-    return Error(Code::invalid_argument,
-                 config.admin +
-                     " is no loopback address: set node.admin_token_file to a file with a "
-                     "token, or use 127.0.0.1 and reach it through a tunnel");
+  if (admin.token_file.empty() && admin.look_token_file.empty()) {
+    return invalid(admin.listen +
+                   " is no loopback address: set node.admin.token_file to a file with a token, or "
+                   "use 127.0.0.1 and reach it through a tunnel");
   }
-  if (!config.tls.certificate_file.empty()) return {};
-  return Error(Code::invalid_argument,
-               config.admin +
-                   " is no loopback address: without TLS others can read the token, so set "
-                   "node.tls.certificate_file and node.tls.key_file as well");
+  if (!admin.tls.certificate_file.empty()) return {};
+  return invalid(admin.listen +
+                 " is no loopback address: without TLS others can read the token, so set "
+                 "node.admin.tls.certificate_file and node.admin.tls.key_file as well");
 }
 
 // Empty: it does not listen.
@@ -78,13 +95,6 @@ Error at_key(std::string_view key, const Error& error) {
   return Error(error.code(), std::string(key) + ": " + error.message());
 }
 
-Error invalid(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
-
-Result<void> check_tls(const TlsConfig& tls) {
-  if (!tls.certificate_file.empty() || (tls.key_file.empty() && tls.ca_file.empty())) return {};
-  return invalid("a key or a CA is of no use without a certificate");
-}
-
 Result<void> check_store(const NodeConfig& config) {
   if (config.cluster.directory == DirectoryKind::local || config.store.kind == StoreKind::redis) {
     return {};
@@ -98,12 +108,33 @@ Result<void> check_store(const NodeConfig& config) {
 Result<void> check_cluster(const ClusterConfig& cluster) {
   auto endpoint = net::parse_endpoint(cluster.listen);
   if (!endpoint) return endpoint.error();
+  if (!cluster.tls.ca_file.empty() && cluster.tls.certificate_file.empty()) {
+    return invalid(
+        "with node.cluster.tls.ca_file each node shows a certificate: set "
+        "node.cluster.tls.certificate_file and node.cluster.tls.key_file as well");
+  }
   const bool is_alone = cluster.directory == DirectoryKind::local;
-  if (is_alone || is_local(*endpoint) || !cluster.shared_key_file.empty()) return {};
+  const bool is_proven = !cluster.shared_key_file.empty() || !cluster.tls.ca_file.empty();
+  if (is_alone || is_local(*endpoint) || is_proven) return {};
   return invalid(cluster.listen +
                  " is no loopback address, and without a key any process that reaches it counts "
                  "as a node: make a key with `openssl rand -hex 32 > cluster.key`, and set "
-                 "node.cluster.shared_key_file to its path on each node");
+                 "node.cluster.shared_key_file to its path on each node, or give each node a "
+                 "certificate in node.cluster.tls");
+}
+
+Result<void> check_login(const ClientsConfig& clients) {
+  const LoginConfig& login = clients.login;
+  if (login.certificate && clients.tls.ca_file.empty()) {
+    return invalid(
+        "clients show certificates only when node.clients.tls.ca_file says which to "
+        "trust");
+  }
+  const bool has_rules = !login.jwt_issuer.empty() || !login.jwt_audience.empty();
+  if (login.jwt_keys_file.empty() && has_rules) {
+    return invalid("an issuer or an audience is of no use without jwt_keys_file");
+  }
+  return {};
 }
 
 // Refuses to record a node that could not be replayed.
@@ -113,10 +144,14 @@ Result<void> check_record(const NodeConfig& config) {
     return invalid("a node that is recorded has one shard, and this one has " +
                    std::to_string(config.shard_count()) + "; set node.shards to 1");
   }
-  if (!config.tls.certificate_file.empty() || !config.cluster.ca_file.empty()) {
-    return invalid(
-        "TLS traffic differs in each run; remove the files of node.tls and node.cluster.ca_file, "
-        "and terminate TLS in front of the node");
+  for (const auto& [file, key] : {std::pair(&config.clients.tls.certificate_file, "clients.tls"),
+                                  std::pair(&config.admin.tls.certificate_file, "admin.tls"),
+                                  std::pair(&config.cluster.tls.ca_file, "cluster.tls"),
+                                  std::pair(&config.cluster.etcd.tls.ca_file, "cluster.etcd.tls"),
+                                  std::pair(&config.store.redis.tls.ca_file, "store.redis.tls")}) {
+    if (file->empty()) continue;
+    return invalid("TLS traffic differs in each run; remove the files of node." + std::string(key) +
+                   ", and terminate TLS in front of the node");
   }
   return {};
 }
@@ -129,7 +164,56 @@ void describe(config::Section& section, StacksConfig& value) {
                 config::between(1'000, 10'000'000));
 }
 
-void describe(config::Section& section, RpcConfig& value) {
+void describe(config::Section& section, TlsConfig& value) {
+  section.field("certificate_file", value.certificate_file,
+                "The certificate of the node, PEM, with its chain; empty: no TLS.");
+  section.field("key_file", value.key_file, "Its key, PEM without a pass phrase.");
+  section.field(
+      "ca_file", value.ca_file,
+      "The CA that signs the certificates of clients, PEM; empty: clients are not asked for one.");
+  section.field("needs_client_certificate", value.needs_client_certificate,
+                "Whether a client without a certificate is refused.");
+  section.rule({"certificate_file", "key_file", "ca_file"}, [&value] { return check_tls(value); });
+}
+
+void describe(config::Section& section, PeerTlsConfig& value) {
+  section.field("ca_file", value.ca_file,
+                "The CA that signs the certificates of the other side, PEM; empty: no TLS.");
+  section.field("certificate_file", value.certificate_file,
+                "The certificate that this node shows, PEM, with its chain; empty: none.");
+  section.field("key_file", value.key_file, "Its key, PEM without a pass phrase.");
+  section.rule({"ca_file", "certificate_file", "key_file"},
+               [&value] { return check_peer_tls(value); });
+}
+
+void describe(config::Section& section, LoginConfig& value) {
+  section.field("anonymous", value.anonymous,
+                "Whether clients may call without a proof of who they are.");
+  section.field("certificate", value.certificate,
+                "Whether the TLS certificate of a client names its principal.");
+  section.field("jwt_keys_file", value.jwt_keys_file,
+                "The keys that sign the JSON Web Tokens of clients: a JWKS, public keys in PEM, or "
+                "a secret; a reload reads it again. Empty: tokens are refused.");
+  section.field("jwt_issuer", value.jwt_issuer, "The `iss` of these tokens; empty: any.");
+  section.field("jwt_audience", value.jwt_audience,
+                "One of their `aud`; empty: a token with an audience is refused.");
+  section.field("jwt_roles_claim", value.jwt_roles_claim,
+                "The claim with the roles of the principal.");
+}
+
+void describe(config::Section& section, ClientsConfig& value) {
+  section.field("listen", value.listen,
+                "Where clients connect, as address:port; port 0 picks a free port.",
+                config::where(check_listen, address_words));
+  section.field("http", value.http,
+                "Where the services are served over HTTP (JSON, Connect protocol), as "
+                "address:port; empty: nowhere.",
+                config::where(check_http, "address:port or nothing"));
+  section.field("public_methods_only", value.public_methods_only,
+                "Whether clients may call only methods with the option `public`; false is for "
+                "development on a loopback address.");
+  section.field("reflection", value.reflection,
+                "Whether clients may list the methods that they may call, with their messages.");
   section.field(
       "connections_max", value.connections_max,
       "The most client connections, over all shards; HTTP connections have the same limit again.",
@@ -145,18 +229,25 @@ void describe(config::Section& section, RpcConfig& value) {
   section.field("request_size_max", value.request_size_max,
                 "Largest request that a client may send.",
                 config::between(config::kibibyte, 64 * config::mebibyte));
+  section.field("login", value.login, "How clients prove who they are.");
+  section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
+  section.rule({"login.certificate", "login.jwt_issuer", "login.jwt_audience"},
+               [&value] { return check_login(value); });
 }
 
-void describe(config::Section& section, TlsConfig& value) {
-  section.field("certificate_file", value.certificate_file,
-                "The certificate of the node, PEM, with its chain; empty: no TLS.");
-  section.field("key_file", value.key_file, "Its key, PEM without a pass phrase.");
+void describe(config::Section& section, AdminConfig& value) {
   section.field(
-      "ca_file", value.ca_file,
-      "The CA that signs the certificates of clients, PEM; empty: clients are not asked for one.");
-  section.field("needs_client_certificate", value.needs_client_certificate,
-                "Whether a client without a certificate is refused.");
-  section.rule({"certificate_file", "key_file", "ca_file"}, [&value] { return check_tls(value); });
+      "listen", value.listen,
+      "Address of the admin pages: loopback or unix:/path; any other needs a token and TLS.",
+      config::where(check_listen, address_words));
+  section.field(
+      "token_file", value.token_file,
+      "File with the token that the admin pages ask for, 16 bytes or more; empty: no token.");
+  section.field("look_token_file", value.look_token_file,
+                "File with a second token, whose holders may see everything and change nothing; "
+                "empty: none.");
+  section.field("tls", value.tls, "TLS for operators.");
+  section.rule({"listen", "token_file"}, [&value] { return check_admin(value); });
 }
 
 void describe(config::Section& section, ObjectsConfig& value) {
@@ -172,18 +263,35 @@ void describe(config::Section& section, ObjectsConfig& value) {
                 config::at_least(config::mebibyte), config::live);
 }
 
+void describe(config::Section& section, RedisConfig& value) {
+  section.field("server", value.server, "The address of redis, as host:port.",
+                config::where(check_server, server_words));
+  section.field("user", value.user, "The user name for redis; empty for its default user.");
+  section.field("password_file", value.password_file,
+                "A file with the password for redis; empty: none.");
+  section.field("database", value.database, "The number of the database of redis.",
+                config::at_most(65'535));
+  section.field("tls", value.tls, "TLS towards redis.");
+}
+
 void describe(config::Section& section, StoreConfig& value) {
   section.field(
       "kind", value.kind,
       "memory loses everything at exit; sqlite is a local file; redis is for several nodes.");
   section.field("file", value.file, "The file of sqlite; it is created when it does not exist.");
-  section.field("server", value.server, "The address of redis, as host:port.",
+  section.field("redis", value.redis, "The server of redis.");
+  section.moved("server", "node.store.redis.server");
+  section.moved("user", "node.store.redis.user");
+  section.moved("password", "node.store.redis.password_file, to a file that holds it");
+  section.moved("database", "node.store.redis.database");
+}
+
+void describe(config::Section& section, EtcdConfig& value) {
+  section.field("servers", value.servers, "The addresses of etcd, as host:port each.",
                 config::where(check_server, server_words));
-  section.field("user", value.user, "The user name for redis; empty for its default user.");
-  section.field("password", value.password, "The password for redis; empty for none.",
-                config::secret);
-  section.field("database", value.database, "The number of the database of redis.",
-                config::at_most(65'535));
+  section.field("user", value.user, "The user name for etcd; empty for none.");
+  section.field("password_file", value.password_file, "A file with the password for etcd.");
+  section.field("tls", value.tls, "TLS towards etcd.");
 }
 
 void describe(config::Section& section, ClusterConfig& value) {
@@ -192,21 +300,21 @@ void describe(config::Section& section, ClusterConfig& value) {
                 config::where(check_name, name_words));
   section.field("directory", value.directory,
                 "The directory of nodes: local is for a single node, etcd for several.");
-  section.field("servers", value.servers, "The addresses of etcd, as host:port each.",
-                config::where(check_server, server_words));
-  section.field("user", value.user, "The user name for etcd; empty for none.");
-  section.field("password", value.password, "The password for etcd.", config::secret);
-  section.field("ca_file", value.ca_file,
-                "The CA that signs the certificate of etcd, PEM; empty: no TLS.");
+  section.field("etcd", value.etcd, "The servers of etcd.");
   section.field("listen", value.listen,
                 "Where other nodes call the first shard; the other shards have the ports that "
                 "follow; port 0 picks free ports.",
                 config::where(check_listen, address_words));
   section.field("advertise", value.advertise,
                 "The host by which other nodes reach this one; empty: as in `listen`.");
-  section.field("shared_key_file", value.shared_key_file,
-                "A file with a key that all nodes of the cluster share; empty: any process that "
-                "reaches `listen` counts as a node, so that must be a loopback address.");
+  section.field(
+      "shared_key_file", value.shared_key_file,
+      "A file with a key that all nodes of the cluster share; empty, and without TLS: any "
+      "process that reaches `listen` counts as a node, so that must be a loopback "
+      "address.");
+  section.field("tls", value.tls,
+                "TLS between nodes, which show one another certificates for the name of the "
+                "cluster, as a server and as a client.");
   section.field("weight", value.weight,
                 "The node's share of the objects, relative to the other nodes.",
                 config::between(1, 10'000));
@@ -214,6 +322,10 @@ void describe(config::Section& section, ClusterConfig& value) {
                 config::where(check_label, "a name or nothing"));
   section.field("roles", value.roles, "The roles of the node, for types that require one.",
                 config::where(check_name, name_words));
+  section.moved("servers", "node.cluster.etcd.servers");
+  section.moved("user", "node.cluster.etcd.user");
+  section.moved("password", "node.cluster.etcd.password_file, to a file that holds it");
+  section.moved("ca_file", "node.cluster.etcd.tls.ca_file");
 }
 
 void describe(config::Section& section, RecordConfig& value) {
@@ -242,23 +354,16 @@ std::size_t NodeConfig::shard_count() const {
 void describe(config::Section& section, NodeConfig& value) {
   section.field("name", value.name, "The node's name in logs and metrics.",
                 config::where(check_name, name_words));
-  section.field("listen", value.listen,
-                "Where clients connect, as address:port; port 0 picks a free port.",
-                config::where(check_listen, address_words));
-  section.field(
-      "admin", value.admin,
-      "Address of the admin pages: loopback or unix:/path; any other needs a token and TLS.",
-      config::where(check_listen, address_words));
-  section.field(
-      "admin_token_file", value.admin_token_file,
-      "File with the token that the admin pages ask for, 16 bytes or more; empty: no token.");
-  section.field("http", value.http,
-                "Where the services are served over HTTP (JSON, Connect protocol), as "
-                "address:port; empty: nowhere.",
-                config::where(check_http, "address:port or nothing"));
-  section.field("public_methods_only", value.public_methods_only,
-                "Whether clients may call only methods with the option `public`; false is for "
-                "development on a loopback address.");
+  section.moved("listen", "node.clients.listen");
+  section.moved("http", "node.clients.http");
+  section.moved("public_methods_only", "node.clients.public_methods_only");
+  section.moved("rpc", "the same keys in node.clients");
+  section.moved("tls", "the same keys in node.clients.tls, and for operators in node.admin.tls");
+  section.moved("admin", "node.admin.listen");
+  section.moved("admin_token_file", "node.admin.token_file");
+  section.field("clients", value.clients, "The door for clients.");
+  section.field("cluster", value.cluster, "The door for the other nodes.");
+  section.field("admin", value.admin, "The door for operators.");
   section.field("stop_time_max", value.stop_time_max,
                 "How long running calls may take to finish when the node stops.",
                 config::at_most(1h), config::live);
@@ -268,45 +373,45 @@ void describe(config::Section& section, NodeConfig& value) {
       "A loop that does not turn for this long is reported, with the task at fault; 0s: never.",
       config::at_most(1h));
   section.field("stacks", value.stacks, "The stacks that coroutines run on.");
-  section.field("rpc", value.rpc, "Limits for clients.");
   section.field("tracing", value.tracing, "Spans of calls, for a collector.");
   section.field("call_log", value.call_log, "Which calls are logged.");
-  section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
   section.field("shards", value.shards,
                 "Threads, each with connections and objects of its own; 0: one for each core.",
                 config::at_most(256));
   section.field("objects", value.objects, "The objects that live here.");
   section.field("store", value.store, "Where objects are stored.");
-  section.field("cluster", value.cluster, "The other nodes.");
   section.field("record", value.record, "A recording of this node, for a replay.");
   section.field("crash", value.crash, "Crash reports.");
-  section.rule({"admin", "admin_token_file"}, [&value] { return check_admin(value); });
   section.rule({"store.kind", "cluster.directory"}, [&value] { return check_store(value); });
-  section.rule({"cluster.listen", "cluster.shared_key_file"},
+  section.rule({"cluster.listen", "cluster.shared_key_file", "cluster.tls.ca_file"},
                [&value] { return check_cluster(value.cluster); });
   section.rule({"record.file"}, [&value] { return check_record(value); });
 }
 
 Result<NodeEndpoints> validate(const NodeConfig& config) {
-  if (auto name = check_name(config.name); !name) return at_key("node.name", name.error());
-  auto listen = net::parse_endpoint(config.listen);
-  if (!listen) return at_key("node.listen", listen.error());
-  if (auto tls = check_tls(config.tls); !tls) return at_key("node.tls", tls.error());
-  if (auto admin = check_admin(config); !admin) return at_key("node.admin", admin.error());
-  if (auto collector = check_collector(config.tracing.collector); !collector) {
-    return at_key("node.tracing.collector", collector.error());
+  auto clients = net::parse_endpoint(config.clients.listen);
+  const std::initializer_list<std::pair<std::string_view, Result<void>>> checks = {
+      {"node.name", check_name(config.name)},
+      {"node.clients.listen", clients ? Result<void>() : clients.error()},
+      {"node.clients.http", check_http(config.clients.http)},
+      {"node.clients.tls", check_tls(config.clients.tls)},
+      {"node.clients.login", check_login(config.clients)},
+      {"node.admin.listen", check_admin(config.admin)},
+      {"node.admin.tls", check_tls(config.admin.tls)},
+      {"node.tracing.collector", check_collector(config.tracing.collector)},
+      {"node.store.kind", check_store(config)},
+      {"node.store.redis.tls", check_peer_tls(config.store.redis.tls)},
+      {"node.cluster.listen", check_cluster(config.cluster)},
+      {"node.cluster.tls", check_peer_tls(config.cluster.tls)},
+      {"node.cluster.etcd.tls", check_peer_tls(config.cluster.etcd.tls)},
+      {"node.record.file", check_record(config)},
+  };
+  for (const auto& [key, checked] : checks) {
+    if (!checked) return at_key(key, checked.error());
   }
-  if (auto http = check_http(config.http); !http) return at_key("node.http", http.error());
-  if (auto store = check_store(config); !store) return at_key("node.store.kind", store.error());
-  if (auto cluster = check_cluster(config.cluster); !cluster) {
-    return at_key("node.cluster.listen", cluster.error());
-  }
-  if (auto record = check_record(config); !record) {
-    return at_key("node.record.file", record.error());
-  }
-  NodeEndpoints endpoints{.listen = *std::move(listen),
-                          .admin = *net::parse_endpoint(config.admin)};
-  if (!config.http.empty()) endpoints.http = *net::parse_endpoint(config.http);
+  NodeEndpoints endpoints{.clients = *std::move(clients),
+                          .admin = *net::parse_endpoint(config.admin.listen)};
+  if (!config.clients.http.empty()) endpoints.http = *net::parse_endpoint(config.clients.http);
   return endpoints;
 }
 

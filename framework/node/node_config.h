@@ -2,7 +2,8 @@
 // The settings of a node: the section `node` of the configuration.
 //
 //   NodeConfig config;
-//   config.listen = "127.0.0.1:0";
+//   config.clients.listen = "127.0.0.1:0";
+//   config.clients.login.anonymous = true;
 //   config.store = {.kind = StoreKind::memory};
 //   Node node(config, network);
 #pragma once
@@ -36,21 +37,57 @@ struct StacksConfig {
   std::size_t count_max = coroutine::StackPool::Options{}.stack_count_max;
 };
 
-struct RpcConfig {
+// Connections use TLS when there is a certificate.
+struct TlsConfig {
+  std::string certificate_file = {};
+  std::string key_file = {};
+  std::string ca_file = {};
+  bool needs_client_certificate = false;
+};
+
+// TLS towards a peer that we call: a database, or another node.
+struct PeerTlsConfig {
+  std::string ca_file = {};
+  std::string certificate_file = {};
+  std::string key_file = {};
+};
+
+// How clients prove their identity.
+struct LoginConfig {
+  // Clients that prove nothing may call.
+  bool anonymous = false;
+  // The certificate of a client names its principal.
+  bool certificate = false;
+  // JSON Web Tokens that one of these keys has signed name the principal of a client.
+  std::string jwt_keys_file = {};
+  std::string jwt_issuer = {};
+  std::string jwt_audience = {};
+  std::string jwt_roles_claim = "roles";
+};
+
+// The door for clients, such as players.
+struct ClientsConfig {
+  std::string listen = "127.0.0.1:8460";
+  std::string http = {};  // Empty: the services are not served by HTTP.
+  // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
+  bool public_methods_only = true;
+  bool reflection = true;
   std::size_t connections_max = 16'384;
   // Half: no single machine takes all connections, and thousands of players behind the one address
   // of a mobile carrier have room.
   std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
   std::size_t calls_per_connection_max = 1024;
   config::Bytes request_size_max = 64 * config::kibibyte;
+  LoginConfig login;
+  TlsConfig tls;
 };
 
-// Clients connect by TLS when there is a certificate.
-struct TlsConfig {
-  std::string certificate_file = {};
-  std::string key_file = {};
-  std::string ca_file = {};
-  bool needs_client_certificate = false;
+// The door for operators: the admin pages.
+struct AdminConfig {
+  std::string listen = "127.0.0.1:8461";
+  std::string token_file = {};       // Its holders may see and change everything,
+  std::string look_token_file = {};  // and those of this one may only see.
+  TlsConfig tls;
 };
 
 struct ObjectsConfig {
@@ -66,13 +103,18 @@ constexpr auto choices(StoreKind) {
       {{"memory", StoreKind::memory}, {"sqlite", StoreKind::sqlite}, {"redis", StoreKind::redis}});
 }
 
+struct RedisConfig {
+  std::string server = "127.0.0.1:6379";
+  std::string user = {};
+  std::string password_file = {};
+  std::uint32_t database = 0;
+  PeerTlsConfig tls;
+};
+
 struct StoreConfig {
   StoreKind kind = StoreKind::sqlite;
-  std::string file = "objects.db";        // For sqlite.
-  std::string server = "127.0.0.1:6379";  // For redis, as the rest.
-  std::string user = {};
-  std::string password = {};
-  std::uint32_t database = 0;
+  std::string file = "objects.db";  // For sqlite.
+  RedisConfig redis;
 };
 
 enum class DirectoryKind : std::uint8_t { local, etcd };
@@ -82,17 +124,23 @@ constexpr auto choices(DirectoryKind) {
       {{"local", DirectoryKind::local}, {"etcd", DirectoryKind::etcd}});
 }
 
+struct EtcdConfig {
+  std::vector<std::string> servers = {"127.0.0.1:2379"};
+  std::string user = {};
+  std::string password_file = {};
+  PeerTlsConfig tls;
+};
+
+// The door for other nodes.
 struct ClusterConfig {
   std::string name = "corolane";  // Nodes and stores of another name belong to another cluster.
   DirectoryKind directory = DirectoryKind::local;
-  std::vector<std::string> servers = {"127.0.0.1:2379"};  // For etcd, as the next three.
-  std::string user = {};
-  std::string password = {};
-  std::string ca_file = {};
+  EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";
   std::string advertise = {};  // The host by which they reach it; empty: that of `listen`.
   std::string shared_key_file = {};
+  PeerTlsConfig tls;
   std::uint32_t weight = 100;
   std::string zone = {};
   std::vector<std::string> roles = {};
@@ -106,24 +154,18 @@ struct RecordConfig {
 
 struct NodeConfig {
   std::string name = "node";  // 1 to 63 letters, digits, '-', '_' and '.'.
-  std::string listen = "127.0.0.1:8460";
-  std::string admin = "127.0.0.1:8461";
-  std::string admin_token_file = {};
-  std::string http;  // Empty: the services are not served by HTTP.
-  // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
-  bool public_methods_only = true;
+  ClientsConfig clients;
+  ClusterConfig cluster;
+  AdminConfig admin;
   Duration stop_time_max = std::chrono::seconds(5);
   LogLevel log_level = LogLevel::info;
   Duration stall_time_min = std::chrono::milliseconds(20);  // 0: stalls are not detected.
   StacksConfig stacks;
-  RpcConfig rpc;
   TracingConfig tracing;
   CallLogConfig call_log;
-  TlsConfig tls;
   std::uint32_t shards = 0;  // 0: one for each core.
   ObjectsConfig objects;
   StoreConfig store;
-  ClusterConfig cluster;
   RecordConfig record;
   CrashConfig crash;
 
@@ -131,18 +173,24 @@ struct NodeConfig {
 };
 
 void describe(config::Section& section, StacksConfig& value);
-void describe(config::Section& section, RpcConfig& value);
 void describe(config::Section& section, TlsConfig& value);
+void describe(config::Section& section, PeerTlsConfig& value);
+void describe(config::Section& section, LoginConfig& value);
+void describe(config::Section& section, ClientsConfig& value);
+void describe(config::Section& section, AdminConfig& value);
 void describe(config::Section& section, ObjectsConfig& value);
+void describe(config::Section& section, RedisConfig& value);
 void describe(config::Section& section, StoreConfig& value);
+void describe(config::Section& section, EtcdConfig& value);
 void describe(config::Section& section, ClusterConfig& value);
 void describe(config::Section& section, RecordConfig& value);
 void describe(config::Section& section, CrashConfig& value);
 void describe(config::Section& section, NodeConfig& value);
 
-// The addresses on which a node listens for calls, for its operator, and for calls by HTTP.
+// The addresses on which a node listens: for the calls of clients, for its operator, and for calls
+// by HTTP.
 struct NodeEndpoints {
-  net::Endpoint listen;
+  net::Endpoint clients;
   net::Endpoint admin;
   std::optional<net::Endpoint> http = {};
   // Where other nodes call its shards, by number; empty for a node that is alone.

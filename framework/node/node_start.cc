@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The start of a node: what opens, in which order, and what is wrong when something does not.
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -12,17 +10,16 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/node/detail/backends.h"
+#include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
+#include "framework/node/detail/secret_file.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
-#include "framework/routing/detail/node_clients.h"
 #include "framework/routing/detail/object_router.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/version.h"
 #include "framework/wire/objects.pb.h"
-#include "net/http/http_server.h"
-#include "rpc/http/http_face.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
@@ -40,14 +37,6 @@ constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} <<
 
 // Long enough to be unguessable: openssl rand -hex 16 makes 32.
 constexpr std::size_t admin_token_bytes_min = 16;
-
-// Returns an empty text when the file cannot be read. The final line break of an editor is dropped.
-std::string read_secret(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string secret(std::istreambuf_iterator<char>(file), {});
-  while (secret.ends_with('\n')) secret.pop_back();
-  return secret;
-}
 
 // Says how to fix a listener that failed.
 Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
@@ -76,6 +65,7 @@ Result<void> Node::start() {
   if (ready) ready = open_shards();
   if (ready) ready = check_reach_of_clients();
   if (ready) ready = join_cluster();
+  if (ready) ready = listen_for_operators(endpoints->admin);
   if (ready) ready = listen_for_clients(*endpoints);
   if (!ready) {
     close_all(Deadline::after(close_time_max));
@@ -84,8 +74,8 @@ Result<void> Node::start() {
   warn_of_open_methods();
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},
-                            {"listen", to_string(endpoints_.listen)},
-                            {"tls", !config_.tls.certificate_file.empty()},
+                            {"listen", to_string(endpoints_.clients)},
+                            {"tls", !config_.clients.tls.certificate_file.empty()},
                             {"admin", to_string(endpoints_.admin)},
                             {"http", endpoints_.http ? to_string(*endpoints_.http) : "off"},
                             {"shards", shards_->count()}});
@@ -109,23 +99,11 @@ Result<void> Node::open_stores() {
 }
 
 Result<void> Node::read_shared_key() {
-  const std::string& path = config_.cluster.shared_key_file;
-  if (path.empty()) return {};
-  shared_key_ = read_secret(path);
-  if (shared_key_.size() >= rpc::Security::shared_key_bytes_min) return {};
-  return Error(Code::invalid_argument,
-               "node.cluster.shared_key_file: " + path + " cannot be read, or has fewer than " +
-                   std::to_string(rpc::Security::shared_key_bytes_min) + " bytes");
-}
-
-Result<std::string> Node::read_admin_token() const {
-  const std::string& path = config_.admin_token_file;
-  if (path.empty()) return std::string();
-  auto token = read_secret(path);
-  if (token.size() >= admin_token_bytes_min) return token;
-  return Error(Code::invalid_argument, "node.admin_token_file: " + path +
-                                           " cannot be read, or has fewer than " +
-                                           std::to_string(admin_token_bytes_min) + " bytes");
+  auto key = detail::read_secret(config_.cluster.shared_key_file, "node.cluster.shared_key_file",
+                                 rpc::Security::shared_key_bytes_min);
+  if (!key) return key.error();
+  shared_key_ = *std::move(key);
+  return {};
 }
 
 Result<void> Node::open_shards() {
@@ -160,10 +138,11 @@ Result<void> Node::check_reach_of_clients() {
   for (const std::string& name : hidden) names.append(names.empty() ? "" : ", ").append(name);
   return Error(
       Code::failed_precondition,
-      "node.listen: clients could not call anything, since these services have no public method: " +
+      "node.clients.listen: clients could not call anything, since these services have no public "
+      "method: " +
           names +
           "; mark the methods for clients in the .proto with `option (corolane.method).public = "
-          "true`, or set node.public_methods_only: false while you develop on a loopback "
+          "true`, or set node.clients.public_methods_only: false while you develop on a loopback "
           "address");
 }
 
@@ -174,12 +153,7 @@ Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
   if (endpoint->port != 0) {
     endpoint->port = static_cast<std::uint16_t>(endpoint->port + shard.index());
   }
-  auto listening = shard.rpc_server().listen(
-      *endpoint, {.request_bytes_max = rpc::Client::Options{}.reply_bytes_max,
-                  .security = {.cluster = config_.cluster.name, .shared_key = shared_key_},
-                  .calls_per_connection_max = detail::NodeClients::calls_max,
-                  .door = rpc::Door::nodes,
-                  .connections = &node_connections_});
+  auto listening = shard.listen_for_nodes(*endpoint, node_connections_);
   if (!listening) return listen_error("node.cluster.listen", *endpoint, listening.error());
   bound = *std::move(listening);
   return {};
@@ -255,56 +229,71 @@ Result<void> Node::join_cluster() {
   return cluster_->wait_until_settled(deadline);
 }
 
+Result<void> Node::listen_for_operators(const net::Endpoint& endpoint) {
+  const AdminConfig& config = config_.admin;
+  auto token =
+      detail::read_secret(config.token_file, "node.admin.token_file", admin_token_bytes_min);
+  if (!token) return token.error();
+  auto look_token = detail::read_secret(config.look_token_file, "node.admin.look_token_file",
+                                        admin_token_bytes_min);
+  if (!look_token) return look_token.error();
+  auto opened =
+      admin_network_->open({.certificate_file = config.tls.certificate_file,
+                            .key_file = config.tls.key_file,
+                            .ca_file = config.tls.ca_file,
+                            .needs_peer_certificate = config.tls.needs_client_certificate});
+  if (!opened) return opened;
+  auto admin = admin_->listen({.endpoint = endpoint,
+                               .token = *std::move(token),
+                               .look_token = *std::move(look_token),
+                               .network = &admin_network_->network(),
+                               .log = &log_});
+  if (!admin) return listen_error("node.admin.listen", endpoint, admin.error());
+  endpoints_.admin = *std::move(admin);
+  return {};
+}
+
 // Clients come last, so that the node that serves them is complete.
 Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
-  auto token = read_admin_token();
-  if (!token) return token.error();
-  net::Network* const tls = is_local(endpoints.admin) ? nullptr : &shard_->clients_network();
-  auto admin = admin_->listen(
-      {.endpoint = endpoints.admin, .token = *std::move(token), .network = tls, .log = &log_});
-  if (!admin) return listen_error("node.admin", endpoints.admin, admin.error());
-  endpoints_.admin = *std::move(admin);
-  if (auto listening = listen_on_shards(endpoints.listen); !listening) return listening;
+  auto clients =
+      listen_on_shards(endpoints.clients, "node.clients.listen", &Shard::listen_for_clients);
+  if (!clients) return clients.error();
+  endpoints_.clients = *std::move(clients);
   if (!endpoints.http) return {};
-  http_face_ = std::make_unique<rpc::HttpFace>(
-      shard_->rpc_server(), rpc::HttpFace::Options{.door = rpc::Door::clients, .login = login_});
-  http_server_ = std::make_unique<net::HttpServer>(
-      shard_->clients_network(), http_face_->handler(),
-      net::HttpServer::Options{.limits = {.body_bytes_max = config_.rpc.request_size_max.count},
-                               .connections = &http_connections_,
-                               .requests = &shard_->rpc_server().call_shares()});
-  auto http = http_server_->listen(*endpoints.http);
-  if (!http) return listen_error("node.http", *endpoints.http, http.error());
+  auto http = listen_on_shards(*endpoints.http, "node.clients.http", &Shard::listen_for_http);
+  if (!http) return http.error();
   endpoints_.http = *std::move(http);
   return {};
 }
 
 // The kernel spreads connections over the shards; on a Unix socket only the first shard accepts.
-Result<void> Node::listen_on_shards(const net::Endpoint& endpoint) {
+Result<net::Endpoint> Node::listen_on_shards(const net::Endpoint& endpoint, std::string_view key,
+                                             Listen listen) {
   const bool is_shared = shards_->count() > 1 && !is_unix(endpoint);
   if (is_shared) {
     // Any process may share a shared port, so check first that it is free.
     auto probe = network_.listen(endpoint);
-    if (!probe) return listen_error("node.listen", endpoint, probe.error());
+    if (!probe) return listen_error(key, endpoint, probe.error());
   }
-  auto first = shard_->listen(endpoint, is_shared);
-  if (!first) return listen_error("node.listen", endpoint, first.error());
-  endpoints_.listen = *std::move(first);
-  if (!is_shared) return {};
-  return shards_->on_each([this](Shard& shard) -> Result<void> {
+  auto first = (shard_.get()->*listen)(endpoint, is_shared);
+  if (!first) return listen_error(key, endpoint, first.error());
+  if (!is_shared) return first;
+  auto others = shards_->on_each([&](Shard& shard) -> Result<void> {
     if (shard.index() == 0) return {};
-    auto listening = shard.listen(endpoints_.listen, /*shares_port=*/true);
-    if (!listening) return listen_error("node.listen", endpoints_.listen, listening.error());
+    auto listening = (shard.*listen)(*first, /*shares_port=*/true);
+    if (!listening) return listen_error(key, *first, listening.error());
     return {};
   });
+  if (!others) return others.error();
+  return first;
 }
 
 void Node::warn_of_open_methods() {
   const bool is_near =
-      is_local(endpoints_.listen) && (!endpoints_.http || is_local(*endpoints_.http));
-  if (config_.public_methods_only || is_near) return;
+      is_local(endpoints_.clients) && (!endpoints_.http || is_local(*endpoints_.http));
+  if (config_.clients.public_methods_only || is_near) return;
   log_.warning("clients on other machines may call all methods, public or not",
-               {{"key", "node.public_methods_only"}});
+               {{"key", "node.clients.public_methods_only"}});
 }
 
 }  // namespace corolane::framework

@@ -55,7 +55,7 @@ void Reload::log(const std::vector<config::Change>& changes) {
       "configuration reloaded",
       {{"changed", list_of(changes, /*is_live=*/true)},
        {"at_next_start", list_of(changes, /*is_live=*/false)},
-       {"tls", node_.config().tls.certificate_file.empty() ? "none" : "read again"}});
+       {"tls", node_.config().clients.tls.certificate_file.empty() ? "none" : "read again"}});
 }
 
 }  // namespace corolane::framework

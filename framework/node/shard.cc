@@ -4,16 +4,22 @@
 #include <utility>
 
 #include "coroutine/scheduler.h"
+#include "coroutine/task.h"
 #include "framework/cluster/ownership.h"
+#include "framework/node/detail/client_login.h"
+#include "framework/node/detail/door_network.h"
 #include "framework/node/detail/inspection_service.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard_metrics.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/node_clients.h"
 #include "framework/routing/detail/object_router.h"
 #include "framework/routing/detail/push_service.h"
 #include "framework/store/detail/store_gate.h"
 #include "framework/telemetry/telemetry.h"
-#include "net/tls/tls.h"
+#include "net/http/http_server.h"
+#include "rpc/client/client.h"
+#include "rpc/http/http_face.h"
 #include "rpc/reflection/reflection.h"
 #include "rpc/server/server.h"
 
@@ -22,9 +28,16 @@ namespace {
 
 // The number of connections stays at its default: client connections have a limit that all shards
 // share, and other nodes make one per shard, far fewer than the default.
-rpc::Server::Options rpc_options(const RpcConfig& config) {
+rpc::Server::Options rpc_options(const ClientsConfig& config) {
   return {.address_share_percent = config.address_share,
           .calls_per_connection_max = config.calls_per_connection_max};
+}
+
+net::TlsOptions tls_options(const TlsConfig& config) {
+  return {.certificate_file = config.certificate_file,
+          .key_file = config.key_file,
+          .ca_file = config.ca_file,
+          .needs_peer_certificate = config.needs_client_certificate};
 }
 
 detail::ObjectHost::Options host_options(const ObjectsConfig& config, std::size_t shard_count) {
@@ -45,8 +58,13 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
                                                          .tracing = surroundings.config.tracing,
                                                          .call_log = surroundings.config.call_log},
                                       network, surroundings.log)),
+      clients_network_(std::make_unique<detail::DoorNetwork>(network, "node.clients.tls")),
+      cluster_network_(std::make_unique<detail::DoorNetwork>(network, "node.cluster.tls")),
+      client_login_(std::make_unique<detail::ClientLogin>(
+          surroundings.config.clients.login, surroundings.login, surroundings.wall_clock)),
       router_(std::make_unique<detail::ObjectRouter>(network, index)),
-      rpc_server_(std::make_unique<rpc::Server>(network, rpc_options(surroundings.config.rpc))) {
+      rpc_server_(
+          std::make_unique<rpc::Server>(network, rpc_options(surroundings.config.clients))) {
   router_->set_slow_calls(telemetry_->slow_calls());
   add_shard_metrics(metrics_, *this);
   telemetry_->watch(*rpc_server_);
@@ -54,6 +72,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
 }
 
 Shard::~Shard() {
+  http_server_.reset();
   static_cast<void>(rpc_server_->stop(Deadline::passed()));
   router_->stop();
 }
@@ -70,18 +89,40 @@ std::size_t Shard::active_object_count() const {
 
 Store* Shard::store() const { return store_.get(); }
 
-net::Network& Shard::clients_network() {
-  return tls_network_ == nullptr ? network_ : *tls_network_;
+rpc::Login Shard::client_login() const {
+  return [this](std::string_view token, const rpc::LoginPeer& peer) {
+    return client_login_->principal_of(token, peer);
+  };
+}
+
+rpc::Security Shard::cluster_security() const {
+  return {.cluster = surroundings_.config.cluster.name,
+          .shared_key = surroundings_.shared_key,
+          .needs_peer_certificate = cluster_network_->is_tls()};
+}
+
+Result<void> Shard::open_doors() {
+  const ClientsConfig& clients = surroundings_.config.clients;
+  if (auto opened = client_login_->open(); !opened) return opened;
+  if (auto opened = clients_network_->open(tls_options(clients.tls)); !opened) return opened;
+  const ClusterConfig& cluster = surroundings_.config.cluster;
+  return cluster_network_->open({.certificate_file = cluster.tls.certificate_file,
+                                 .key_file = cluster.tls.key_file,
+                                 .ca_file = cluster.tls.ca_file,
+                                 .needs_peer_certificate = true},
+                                {.server_name = cluster.name});
 }
 
 Result<void> Shard::open(std::shared_ptr<Store> store) {
-  router_->set_security(
-      {.cluster = surroundings_.config.cluster.name, .shared_key = surroundings_.shared_key});
+  if (auto opened = open_doors(); !opened) return opened;
+  router_->set_security(cluster_security(), cluster_network_->network());
   using Audience = rpc::Server::Audience;
-  const bool is_as_marked = surroundings_.config.public_methods_only;
-  const Audience audience = is_as_marked ? Audience::as_marked : Audience::everybody;
+  const ClientsConfig& clients = surroundings_.config.clients;
+  const Audience audience = clients.public_methods_only ? Audience::as_marked : Audience::everybody;
   for (const auto& service : services_) {
-    if (auto added = rpc_server_->add(*service, audience); !added) return added;
+    const bool is_hidden = service == services_.front() && !clients.reflection;
+    auto added = rpc_server_->add(*service, is_hidden ? Audience::nodes : audience);
+    if (!added) return added;
   }
   if (store == nullptr) return {};
   store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log());
@@ -117,52 +158,71 @@ std::vector<std::string> Shard::services_without_public_methods() const {
   return names;
 }
 
-Result<void> Shard::load_certificates() {
-  const TlsConfig& tls = surroundings_.config.tls;
-  if (tls.certificate_file.empty() || tls_context_ != nullptr) return {};
-  auto context = net::TlsContext::load({.certificate_file = tls.certificate_file,
-                                        .key_file = tls.key_file,
-                                        .ca_file = tls.ca_file,
-                                        .needs_peer_certificate = tls.needs_client_certificate});
-  if (!context) return std::move(context.error()).with_context("node.tls");
-  tls_context_ = *std::move(context);
-  tls_network_ = std::make_unique<net::TlsNetwork>(network_, *tls_context_);
-  return {};
-}
-
 Result<void> Shard::prepare_change() {
-  change_certificates_ = nullptr;
-  if (tls_context_ == nullptr) return {};
-  auto prepared = tls_context_->prepare_reload();
-  if (!prepared) return std::move(prepared.error()).with_context("node.tls");
-  change_certificates_ = *std::move(prepared);
-  return {};
+  if (auto prepared = clients_network_->prepare_change(); !prepared) return prepared;
+  if (auto prepared = cluster_network_->prepare_change(); !prepared) return prepared;
+  return client_login_->prepare_change();
 }
 
 void Shard::change(const NodeConfig& config) {
-  if (change_certificates_) std::exchange(change_certificates_, nullptr)();
-  rpc_server_->set_limits(rpc_options(config.rpc));
+  clients_network_->change();
+  cluster_network_->change();
+  client_login_->change();
+  rpc_server_->set_limits(rpc_options(config.clients));
   telemetry_->apply(config.tracing, config.call_log);
   if (host_ == nullptr) return;
   const auto objects = host_options(config.objects, config.shard_count());
   host_->set_limits(objects.mailbox_max, objects.idle_time_max, objects.memory_bytes_max);
 }
 
-Result<net::Endpoint> Shard::listen(const net::Endpoint& endpoint, bool shares_port) {
-  if (auto loaded = load_certificates(); !loaded) return loaded.error();
-  return rpc_server_->listen(endpoint,
-                             {.request_bytes_max = surroundings_.config.rpc.request_size_max.count,
-                              .door = rpc::Door::clients,
-                              .login = surroundings_.login,
-                              .connections = &surroundings_.client_connections,
-                              .network = &clients_network(),
-                              .shares_port = shares_port});
+Result<net::Endpoint> Shard::listen_for_clients(const net::Endpoint& endpoint, bool shares_port) {
+  const ClientsConfig& clients = surroundings_.config.clients;
+  return rpc_server_->listen(endpoint, {.request_bytes_max = clients.request_size_max.count,
+                                        .door = rpc::Door::clients,
+                                        .login = client_login(),
+                                        .connections = &surroundings_.client_connections,
+                                        .network = &clients_network_->network(),
+                                        .shares_port = shares_port});
+}
+
+Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool shares_port) {
+  const ClientsConfig& clients = surroundings_.config.clients;
+  http_face_ = std::make_unique<rpc::HttpFace>(
+      *rpc_server_, rpc::HttpFace::Options{.door = rpc::Door::clients,
+                                           .login = client_login(),
+                                           .lists_services = clients.reflection});
+  http_server_ = std::make_unique<net::HttpServer>(
+      clients_network_->network(), http_face_->handler(),
+      net::HttpServer::Options{.limits = {.body_bytes_max = clients.request_size_max.count},
+                               .connections = &surroundings_.http_connections,
+                               .requests = &rpc_server_->call_shares()});
+  return http_server_->listen(endpoint, shares_port);
+}
+
+Result<net::Endpoint> Shard::listen_for_nodes(const net::Endpoint& endpoint,
+                                              net::ConnectionBound& connections) {
+  return rpc_server_->listen(endpoint, {.request_bytes_max = rpc::Client::Options{}.reply_bytes_max,
+                                        .security = cluster_security(),
+                                        .calls_per_connection_max = detail::NodeClients::calls_max,
+                                        .door = rpc::Door::nodes,
+                                        .connections = &connections,
+                                        .network = &cluster_network_->network()});
 }
 
 Result<void> Shard::stop_serving(Deadline deadline) {
   // Calls that stream publications to clients would never end by themselves.
   router_->end_subscriptions();
-  return rpc_server_->stop(deadline);
+  coroutine::Task<void> http;
+  if (http_server_ != nullptr) {
+    http = coroutine::spawn("stop http", [&] { return http_server_->stop(deadline); },
+                            {.purpose = coroutine::StackPool::Purpose::control});
+  }
+  auto stopped = rpc_server_->stop(deadline);
+  if (http_server_ != nullptr) {
+    auto http_stopped = http.join(Deadline::never());
+    if (stopped) stopped = std::move(http_stopped);
+  }
+  return stopped;
 }
 
 void Shard::stop_calls() { router_->stop(); }

@@ -32,11 +32,11 @@ class Scheduler;
 }
 namespace corolane::net {
 class ConnectionBound;
+class HttpServer;
 class Network;
-class TlsContext;
-class TlsNetwork;
 }  // namespace corolane::net
 namespace corolane::rpc {
+class HttpFace;
 class Server;
 class Tracer;
 }  // namespace corolane::rpc
@@ -50,6 +50,8 @@ class Store;
 class Telemetry;
 class Witness;
 namespace detail {
+class ClientLogin;
+class DoorNetwork;
 class Feeds;
 class InspectionService;
 class ObjectHost;
@@ -82,7 +84,8 @@ class Shard {
     detail::StoreHealth& store_health;
     // Limits the client connections of all shards together.
     net::ConnectionBound& client_connections;
-    // The login of clients; may be empty.
+    net::ConnectionBound& http_connections;
+    // The program's login of clients; may be empty.
     const rpc::Login& login;
     // The clock that objects read.
     WallClock wall_clock = {};
@@ -126,19 +129,24 @@ class Shard {
   // Takes the service over. Call it before open().
   void serve(std::unique_ptr<rpc::Service> service) { services_.push_back(std::move(service)); }
   // Serves the added services, and the objects, which `store` keeps. Call it once. Fails with
-  // already_exists when two services have the same method.
+  // already_exists when two services have the same method, and when the files of a door cannot be
+  // used, as net::TlsContext::load() and detail::ClientLogin::open().
   Result<void> open(std::shared_ptr<Store> store);
   // The names of the services meant for clients when clients may call none of their methods;
   // otherwise empty. Valid after open().
   std::vector<std::string> services_without_public_methods() const;
-  // Listens for clients, after open(): inside TLS when there is a certificate. Other shards may
-  // share the port. Fails as rpc::Server::listen() and net::TlsContext::load().
-  Result<net::Endpoint> listen(const net::Endpoint& endpoint, bool shares_port);
-  // The network on which clients connect.
-  net::Network& clients_network();
+  // Listens for clients, by frames or by HTTP, or for nodes, after open(): inside TLS when there is
+  // a certificate. Other shards may share the ports of clients. Fail as rpc::Server::listen().
+  Result<net::Endpoint> listen_for_clients(const net::Endpoint& endpoint, bool shares_port);
+  Result<net::Endpoint> listen_for_http(const net::Endpoint& endpoint, bool shares_port);
+  Result<net::Endpoint> listen_for_nodes(const net::Endpoint& endpoint,
+                                         net::ConnectionBound& connections);
+  // Null when HTTP is not served.
+  const net::HttpServer* http_server() const { return http_server_.get(); }
 
   // Changes the configuration at run time, in two steps that all shards make, so that the change
-  // happens on all of them or on none. The first step reads the certificates again, and may fail:
+  // happens on all of them or on none. The first step reads the files of the doors again, and may
+  // fail:
   Result<void> prepare_change();
   // The second applies the live keys of `config`, between two turns:
   void change(const NodeConfig& config);
@@ -152,7 +160,9 @@ class Shard {
   Result<void> stop_objects(Deadline deadline);
 
  private:
-  Result<void> load_certificates();
+  Result<void> open_doors();
+  rpc::Security cluster_security() const;
+  rpc::Login client_login() const;
 
   const std::size_t index_;
   const Surroundings surroundings_;
@@ -161,9 +171,9 @@ class Shard {
   Metrics metrics_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<detail::StoreGate> store_;
-  std::unique_ptr<net::TlsContext> tls_context_;  // Both are null without TLS.
-  std::unique_ptr<net::TlsNetwork> tls_network_;
-  std::function<void()> change_certificates_;  // Set by prepare_change().
+  const std::unique_ptr<detail::DoorNetwork> clients_network_;
+  const std::unique_ptr<detail::DoorNetwork> cluster_network_;
+  const std::unique_ptr<detail::ClientLogin> client_login_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::unique_ptr<detail::ObjectRouter> router_;
   std::unique_ptr<detail::ObjectHost> host_;
@@ -172,6 +182,8 @@ class Shard {
   // The first one is reflection. They may work on their own and call objects until they end.
   std::vector<std::unique_ptr<rpc::Service>> services_;
   std::unique_ptr<rpc::Server> rpc_server_;
+  std::unique_ptr<rpc::HttpFace> http_face_;  // Both are null when HTTP is not served.
+  std::unique_ptr<net::HttpServer> http_server_;
 };
 
 }  // namespace corolane::framework

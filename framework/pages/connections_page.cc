@@ -131,8 +131,8 @@ void add_clients(const ClusterView* cluster, const Shard& shard, Connections& co
   });
 }
 
-// Both servers run on the first shard.
-void add_http(const Node& node, Connections& connections) {
+// The admin pages are served by the first shard.
+void add_http(const Node& node, const Shard& shard, Connections& connections) {
   const auto see = [&](std::string_view side) {
     return [&connections, side](const net::HttpServer::ConnectionView& view) {
       connections.add(side, view.stream,
@@ -144,8 +144,8 @@ void add_http(const Node& node, Connections& connections) {
                        .answered_count = view.answered_count});
     };
   };
-  if (node.http_server() != nullptr) node.http_server()->for_each_connection(see("http"));
-  node.admin().for_each_connection(see("admin"));
+  if (shard.http_server() != nullptr) shard.http_server()->for_each_connection(see("http"));
+  if (shard.index() == 0) node.admin().for_each_connection(see("admin"));
 }
 
 Json connections_json(const Connections& connections, TimePoint time) {
@@ -202,7 +202,7 @@ Result<net::HttpResponse> connections_page(Node& node, const net::HttpRequest& r
     Connections connections(shard.index(), peer);
     add_servers(node, shard, connections);
     add_clients(view.get(), shard, connections);
-    if (shard.index() == 0) add_http(node, connections);
+    add_http(node, shard, connections);
     return connections;
   });
   if (!shards) return shards.error();

@@ -153,7 +153,7 @@ Json node_section(const Node& node) {
           {"pid", process_id()},
           {"uptime_seconds", rounded(in_seconds(now() - node.created_at()), 1000)},
           {"stopping", node.is_stopping()},
-          {"listen", net::to_string(node.endpoints().listen)},
+          {"listen", net::to_string(node.endpoints().clients)},
           {"admin", net::to_string(node.endpoints().admin)}};
 }
 

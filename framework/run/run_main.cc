@@ -40,7 +40,7 @@ int serve(Program& program, const CommandLine& command) {
   // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;
   std::function<void()> on_hangup;
-  if (!command.config_path.empty() || !config.tls.certificate_file.empty()) {
+  if (!command.config_path.empty() || !config.clients.tls.certificate_file.empty()) {
     on_hangup = [&place] { reload_soon(place); };
   }
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);

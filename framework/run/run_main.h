@@ -126,7 +126,8 @@ class TypedProgram final : public Program {
     }
     const auto snapshot = std::make_shared<const ServiceConfig>(merged.service);
     auto changed = node.reload(merged.node, [&](Shard& shard) { live_->set(shard, snapshot); });
-    if (!changed) return at_origin(next->origins, "node.tls.certificate_file", changed.error());
+    if (!changed)
+      return at_origin(next->origins, "node.clients.tls.certificate_file", changed.error());
     loaded_.value = std::move(merged);
     keep_origins(std::move(next->origins), changes);
     return changes;

@@ -125,12 +125,13 @@ void SimulatedCluster::live(std::size_t index) {
   framework::NodeConfig config;
   config.name = process.host.name();
   const std::string address = Fabric::address_of(process.host);
-  config.listen = address + ":" + std::to_string(client_port);
-  config.admin = "127.0.0.1:" + std::to_string(admin_port);
+  config.clients.listen = address + ":" + std::to_string(client_port);
+  config.clients.login.anonymous = true;
+  config.admin.listen = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
   config.shards = 1;
   // Simulated clients call objects directly, the chess objects included.
-  config.public_methods_only = false;
+  config.clients.public_methods_only = false;
   const bool is_traced = simulation_.trace().is_read();
   framework::Log log(is_traced ? framework::LogLevel::debug : framework::LogLevel::error,
                      [this, &process](std::string_view line) {

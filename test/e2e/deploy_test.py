@@ -296,7 +296,7 @@ class ComposeTest(unittest.TestCase):
 
     def test_nodes_reach_what_they_need(self):
         node = load(DOCKER / "chess.yaml")["node"]
-        hosts = [node["store"]["server"], *node["cluster"]["servers"]]
+        hosts = [node["store"]["redis"]["server"], *node["cluster"]["etcd"]["servers"]]
         self.assertEqual(hosts, ["redis:6379", "etcd:2379"])
         self.assertLessEqual({host.split(":")[0] for host in hosts}, set(self.services))
         self.assertEqual(node["cluster"]["shared_key_file"], "/run/secrets/cluster_key")
@@ -309,7 +309,8 @@ class ComposeTest(unittest.TestCase):
                 network["networks"]["default"]["aliases"],
             )
             inner = [int(text.rpartition(":")[2]) for text in network["ports"]]
-            self.assertEqual(inner, [port(node["listen"]), port(node["http"])])
+            clients = node["clients"]
+            self.assertEqual(inner, [port(clients["listen"]), port(clients["http"])])
             self.assertEqual(self.services[f"{name}-agent"]["environment"]["NODE"], name)
 
     def test_a_node_has_time_to_stop(self):
@@ -319,7 +320,7 @@ class ComposeTest(unittest.TestCase):
     def test_the_agent_scrapes_the_admin_address_of_the_node(self):
         targets = load(PROMETHEUS / "agent.yml")["scrape_configs"][0]["static_configs"]
         for config in (DOCKER / "chess.yaml", KUBERNETES / "chess.yaml"):
-            self.assertEqual(targets, [{"targets": [load(config)["node"]["admin"]]}])
+            self.assertEqual(targets, [{"targets": [load(config)["node"]["admin"]["listen"]]}])
 
     def test_the_image_has_the_libraries_of_its_programs(self):
         owners = image.owners_of_libraries(CHESS_NODE) | image.owners_of_libraries(COROLANE)
@@ -332,7 +333,7 @@ class ComposeTest(unittest.TestCase):
     def test_the_image_is_probed_by_a_command_that_it_has(self):
         dockerfile = (DOCKER / "Dockerfile").read_text()
         words = json.loads(re.search(r"HEALTHCHECK .*\\\n\s*CMD (\[.*\])", dockerfile)[1])
-        admin = load(DOCKER / "chess.yaml")["node"]["admin"]
+        admin = load(DOCKER / "chess.yaml")["node"]["admin"]["listen"]
         self.assertEqual(words, ["/usr/bin/corolane", "page", admin, "/health"])
         self.assertRegex(dockerfile, r"\nUSER \d+:\d+\n")
 
@@ -386,7 +387,8 @@ class KubernetesTest(unittest.TestCase):
     def test_ports_are_those_of_the_configuration(self):
         ports = {entry["name"]: entry["containerPort"] for entry in container("node")["ports"]}
         first = port(self.node["cluster"]["listen"])
-        expected = {"rpc": port(self.node["listen"]), "http": port(self.node["http"])}
+        clients = self.node["clients"]
+        expected = {"rpc": port(clients["listen"]), "http": port(clients["http"])}
         expected |= {"cluster": first, "cluster-2": first + 1}
         self.assertEqual(ports, expected)
         self.assertEqual(self.node["shards"], 2)
@@ -417,16 +419,14 @@ class KubernetesTest(unittest.TestCase):
             for mount in container("node")["volumeMounts"]
             if mount["name"] == "secrets"
         )
-        key = volumes["secrets"]["secret"]["items"][0]["path"]
-        self.assertEqual(self.node["cluster"]["shared_key_file"], f"{key_folder}/{key}")
+        self.assertEqual(volumes["secrets"]["secret"]["secretName"], "chess-secrets")
+        self.assertEqual(self.node["cluster"]["shared_key_file"], f"{key_folder}/cluster.key")
 
     def test_the_readme_creates_the_secret_of_the_pods(self):
         made = re.findall(r"--from-literal=([\w.-]+)=", (DEPLOY / "README.md").read_text())
-        used = {pod()["volumes"][2]["secret"]["items"][0]["key"]}
-        for variable in container("node")["env"]:
-            if "secretKeyRef" in variable["valueFrom"]:
-                used.add(variable["valueFrom"]["secretKeyRef"]["key"])
-        self.assertEqual(set(made), used)
+        config = (KUBERNETES / "chess.yaml").read_text()
+        used = re.findall(r"/etc/corolane/secrets/([\w.-]+)", config)
+        self.assertEqual(set(made), set(used))
 
     def test_a_node_has_time_to_stop(self):
         wait = int(container("node")["lifecycle"]["preStop"]["exec"]["command"][1])
@@ -448,7 +448,7 @@ class KubernetesTest(unittest.TestCase):
     def test_probes_use_the_admin_address_of_the_node(self):
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
             words = container("node")[probe]["exec"]["command"]
-            self.assertEqual(words[:3], ["/usr/bin/corolane", "page", self.node["admin"]])
+            self.assertEqual(words[:3], ["/usr/bin/corolane", "page", self.node["admin"]["listen"]])
             # The command itself gives up after 5 s.
             self.assertGreater(container("node")[probe]["timeoutSeconds"], 5)
 
@@ -461,7 +461,9 @@ class RunbookTest(unittest.TestCase):
         cls.node = subprocess.Popen(
             [
                 *(CHESS_NODE, "--set", "node.store.kind=memory"),
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *("--set", "node.clients.listen=127.0.0.1:0"),
+                *("--set", "node.clients.login.anonymous=true"),
+                *("--set", "node.admin.listen=127.0.0.1:0"),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

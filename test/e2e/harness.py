@@ -90,7 +90,9 @@ class Node:
         self.process = subprocess.Popen(
             [
                 *command,
-                *("--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"),
+                *("--set", "node.clients.listen=127.0.0.1:0"),
+                *("--set", "node.clients.login.anonymous=true"),
+                *("--set", "node.admin.listen=127.0.0.1:0"),
             ],
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -124,7 +126,8 @@ class ChessNode(Node):
     def __init__(self, program, folder, *options, **others):
         super().__init__(
             program,
-            *("--set", "node.http=127.0.0.1:0", "--set", f"node.store.file={folder}/objects.db"),
+            *("--set", "node.clients.http=127.0.0.1:0"),
+            *("--set", f"node.store.file={folder}/objects.db"),
             *options,
             **others,
         )

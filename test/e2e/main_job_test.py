@@ -245,8 +245,8 @@ class TlsTest(NodeTest):
 
     def start(self, *options):
         return super().start(
-            *("--set", f"node.tls.certificate_file={self.file('node.pem')}"),
-            *("--set", f"node.tls.key_file={self.file('node.key')}"),
+            *("--set", f"node.clients.tls.certificate_file={self.file('node.pem')}"),
+            *("--set", f"node.clients.tls.key_file={self.file('node.key')}"),
             *options,
         )
 
@@ -260,8 +260,8 @@ class TlsTest(NodeTest):
 
     def test_bots_without_a_certificate_are_refused_where_one_is_needed(self):
         node = self.start(
-            *("--set", f"node.tls.ca_file={self.file('ca.pem')}"),
-            *("--set", "node.tls.needs_client_certificate=true"),
+            *("--set", f"node.clients.tls.ca_file={self.file('ca.pem')}"),
+            *("--set", "node.clients.tls.needs_client_certificate=true"),
         )
         played = node.bots("--games", BROKEN, "--tls", self.file("ca.pem"))
         self.assertEqual(played.returncode, 1)

@@ -116,7 +116,7 @@ class ReplayTest(unittest.TestCase):
     def test_a_node_that_cannot_be_replayed_is_not_recorded(self):
         for setting, advice in (
             ("node.shards=2", "set node.shards to 1"),
-            ("node.tls.certificate_file=x.pem", "terminate TLS in front of the node"),
+            ("node.clients.tls.certificate_file=x.pem", "terminate TLS in front of the node"),
         ):
             refused = subprocess.run(
                 [

@@ -12,11 +12,13 @@ struct SlowConfig {
 
   int weight = 7;
   bool refuse = false;
+  std::string password = {};
 };
 
 void describe(config::Section& section, SlowConfig& value) {
   section.field("weight", value.weight, "Is of no consequence.", config::between(0, 100));
   section.field("refuse", value.refuse, "The service cannot be made.");
+  section.field("password", value.password, "Opens nothing.", config::secret);
 }
 
 Result<void> set_up(framework::Node& node, const SlowConfig& config) {

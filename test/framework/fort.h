@@ -53,9 +53,10 @@ class Fort {
       : log_(framework::LogLevel::debug,
              [this](std::string_view line) { lines_.emplace_back(line); }) {
     write(text);
-    const auto loaded =
-        program_.load(path(), {.settings = {"node.listen=127.0.0.1:0", "node.admin=127.0.0.1:0",
-                                            "node.shards=1", "node.store.kind=memory"}});
+    const auto loaded = program_.load(
+        path(),
+        {.settings = {"node.clients.listen=127.0.0.1:0", "node.clients.login.anonymous=true",
+                      "node.admin.listen=127.0.0.1:0", "node.shards=1", "node.store.kind=memory"}});
     EXPECT_TRUE(loaded) << loaded;
     log_.set_level(program_.node_config().log_level);
     node_.emplace(program_.node_config(), network_, std::move(log_));

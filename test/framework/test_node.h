@@ -18,8 +18,9 @@ namespace corolane::test {
 inline framework::NodeConfig node_config(std::string name) {
   framework::NodeConfig config;
   config.name = std::move(name);
-  config.listen = "127.0.0.1:0";
-  config.admin = "127.0.0.1:0";
+  config.clients.listen = "127.0.0.1:0";
+  config.clients.login.anonymous = true;
+  config.admin.listen = "127.0.0.1:0";
   config.log_level = framework::LogLevel::error;
   config.shards = 1;
   config.store.kind = framework::StoreKind::memory;
@@ -28,7 +29,7 @@ inline framework::NodeConfig node_config(std::string name) {
 
 // Null, and the test fails, when the node cannot be reached.
 inline std::unique_ptr<rpc::Client> connect(net::Network& network, const framework::Node& node) {
-  const net::Endpoint& endpoint = node.endpoints().listen;
+  const net::Endpoint& endpoint = node.endpoints().clients;
   auto client = rpc::Client::connect(network, {endpoint.address, endpoint.port},
                                      Deadline::after(std::chrono::seconds(1)));
   EXPECT_TRUE(client) << client;

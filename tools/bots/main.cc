@@ -53,7 +53,7 @@ constexpr const char* help_text =
     "  --history FILE       play all the time, whatever happens to the nodes: each call goes to "
     "the\n"
     "                       object itself, is retried on other nodes, and is recorded in\n"
-    "                       FILE; the nodes need node.public_methods_only: false\n"
+    "                       FILE; the nodes need node.clients.public_methods_only: false\n"
     "  --seconds N          with --history: start games for N seconds, repeating the file\n"
     "                       (default 60)\n"
     "  --think N            with --history: think N milliseconds before each move, twenty\n"

@@ -94,10 +94,10 @@ class Node(Process):
         """The node reaches etcd through the relay."""
         command = [
             *command,
-            *("--set", f"node.cluster.servers=[127.0.0.1:{relay.port}]"),
+            *("--set", f"node.cluster.etcd.servers=[127.0.0.1:{relay.port}]"),
             *("--set", f"node.name={name}"),
-            *("--set", f"node.listen=127.0.0.1:{port}"),
-            *("--set", f"node.admin=127.0.0.1:{admin_port}"),
+            *("--set", f"node.clients.listen=127.0.0.1:{port}"),
+            *("--set", f"node.admin.listen=127.0.0.1:{admin_port}"),
         ]
         super().__init__(name, command, folder)
         self.listen = f"127.0.0.1:{port}"
@@ -164,12 +164,12 @@ class Cluster:
             f"{build}/services/chess/chess_node",
             *("--config", "config/samples/chess-cluster.yaml"),
             *("--set", "node.shards=1", "--set", "node.log_level=debug"),
-            *("--set", f"node.store.server=unix:{folder}/redis.sock"),
+            *("--set", f"node.store.redis.server=unix:{folder}/redis.sock"),
             *("--set", f"node.cluster.name={CLUSTER_NAME}"),
             *("--set", "node.cluster.listen=127.0.0.1:0"),
             *("--set", f"node.cluster.shared_key_file={key}"),
             # The bots call games and players directly, so that each call has a request id.
-            *("--set", "node.public_methods_only=false"),
+            *("--set", "node.clients.public_methods_only=false"),
         ]
         self.nodes = [
             Node(f"node-{i + 1}", command, folder, port, admin_port, Relay(relay_port, client))

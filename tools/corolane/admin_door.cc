@@ -24,7 +24,7 @@ std::expected<std::string, Failure> read_token(const std::string& path) {
   std::string token;
   if (!std::getline(file, token) || token.empty()) {
     return misused("corolane: --token: cannot read a token from " + path +
-                   ": give the file that node.admin_token_file of the node names");
+                   ": give the file that node.admin.token_file of the node names");
   }
   return token;
 }
@@ -36,10 +36,10 @@ std::string in_one_line(std::string_view text) {
 }  // namespace
 
 constexpr std::string_view admin_help = R"(
-HOST:PORT is node.admin of the node, or unix:/PATH; without it, the command uses
-the address in COROLANE_ADMIN in the environment.
+HOST:PORT is node.admin.listen of the node, or unix:/PATH; without it, the
+command uses the address in COROLANE_ADMIN in the environment.
 
-  --token FILE         the token of the pages: node.admin_token_file of the node
+  --token FILE         the token of the pages: node.admin.token_file of the node
   --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
   --certificate FILE   the client certificate for a node that demands one, PEM
   --key FILE           the private key of the client certificate, PEM
@@ -93,7 +93,7 @@ Outcome ask_page(net::Network& network, const AdminDoor& door, const PageRequest
                  Deadline deadline) {
   auto response =
       net::fetch_http(network, door.peer, to_http(door, request), deadline, page_limits);
-  if (!response) return std::unexpected(no_connection(response.error(), "node.admin"));
+  if (!response) return std::unexpected(no_connection(response.error(), "node.admin.listen"));
   if (response->status >= 200 && response->status < 300) return std::move(response->body);
   return std::unexpected(page_failure(door, request, *response));
 }
@@ -106,7 +106,7 @@ Failure page_failure(const AdminDoor& door, const PageRequest& request,
     return {Failure::Kind::failed,
             "corolane: " + to_string(door) + " requires " +
                 (door.token.empty() ? "a token" : "another token") +
-                ": give --token FILE, the node.admin_token_file of the node"};
+                ": give --token FILE, the node.admin.token_file of the node"};
   }
   if ((response.status == 404 && said.starts_with("no page ")) || response.status == 405) {
     return {Failure::Kind::failed, "corolane: the node at " + to_string(door) + " does not know " +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Access to the admin pages of a running node, shared by the commands that show them.
 //
-// All of them take HOST:PORT first, which is node.admin of the node, and the same options. Without
-// HOST:PORT they use the address in COROLANE_ADMIN in the environment.
+// All of them take HOST:PORT first, which is node.admin.listen of the node, and the same options.
+// Without HOST:PORT they use the address in COROLANE_ADMIN in the environment.
 #pragma once
 
 #include <array>

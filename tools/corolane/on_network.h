@@ -17,7 +17,7 @@ Outcome run_on_network(const Arguments& arguments,
                        std::move_only_function<Outcome(net::Network& network)> body);
 
 // Says why a node could not be reached, and what to do. `key` is the configuration key of the
-// address that was needed, "node.listen".
+// address that was needed, "node.clients.listen".
 Failure no_connection(const Error& error, std::string_view key);
 
 }  // namespace corolane::tools::cli

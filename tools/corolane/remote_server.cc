@@ -38,7 +38,7 @@ std::vector<std::string> full_names(const std::vector<rpc::MethodEntry>& methods
 std::expected<RemoteServer, Failure> RemoteServer::connect(net::Network& network,
                                                            const net::HostPort& peer) {
   auto client = rpc::Client::connect(network, peer, Deadline::after(patience));
-  if (!client) return std::unexpected(no_connection(client.error(), "node.listen"));
+  if (!client) return std::unexpected(no_connection(client.error(), "node.clients.listen"));
   auto services =
       rpc::ReflectionClient(**client).list_services({}, {.deadline = Deadline::after(patience)});
   if (!services) return no_reflection(services.error());

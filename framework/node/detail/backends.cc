@@ -7,12 +7,72 @@
 
 #include "framework/directory/etcd_directory.h"
 #include "framework/directory/local_directory.h"
+#include "framework/node/detail/door_network.h"
+#include "framework/node/detail/secret_file.h"
 #include "framework/store/memory_store.h"
 #include "framework/store/redis_store.h"
 #include "framework/store/sqlite_store.h"
-#include "net/tls/tls.h"
 
 namespace corolane::framework::detail {
+
+namespace {
+
+// A backend of type T with its network, which is inside TLS when a CA is configured.
+template <typename T>
+struct Secured {
+  Secured(net::Network& inner, const char* key) : network(inner, key) {}
+
+  DoorNetwork network;
+  std::optional<T> backend = std::nullopt;
+};
+
+net::TlsOptions tls_options(const PeerTlsConfig& config) {
+  return {.certificate_file = config.certificate_file,
+          .key_file = config.key_file,
+          .ca_file = config.ca_file};
+}
+
+Result<std::shared_ptr<Store>> open_redis(const RedisConfig& config, const std::string& cluster,
+                                          net::Network& network) {
+  auto redis = std::make_shared<Secured<RedisStore>>(network, "node.store.redis.tls");
+  if (auto opened = redis->network.open(tls_options(config.tls)); !opened) return opened.error();
+  auto endpoint = net::parse_host_port(config.server);
+  if (!endpoint) return std::move(endpoint.error()).with_context("node.store.redis.server");
+  auto password = read_secret(config.password_file, "node.store.redis.password_file");
+  if (!password) return password.error();
+  Store* const store = &redis->backend.emplace(redis->network.network(),
+                                               RedisStore::Options{.endpoint = *std::move(endpoint),
+                                                                   .user = config.user,
+                                                                   .password = *std::move(password),
+                                                                   .database = config.database,
+                                                                   .key_prefix = cluster + ":"});
+  return std::shared_ptr<Store>(std::move(redis), store);
+}
+
+Result<std::shared_ptr<Directory>> open_etcd(const ClusterConfig& config, net::Network& network) {
+  auto etcd = std::make_shared<Secured<EtcdDirectory>>(network, "node.cluster.etcd.tls");
+  if (auto opened = etcd->network.open(tls_options(config.etcd.tls)); !opened) {
+    return opened.error();
+  }
+  auto password = read_secret(config.etcd.password_file, "node.cluster.etcd.password_file");
+  if (!password) return password.error();
+  EtcdDirectory::Options options{.key_prefix = "/" + config.name + "/",
+                                 .user = config.etcd.user,
+                                 .password = *std::move(password)};
+  options.endpoints.clear();
+  for (const std::string& server : config.etcd.servers) {
+    auto host = net::parse_host_port(server);
+    if (!host) return std::move(host.error()).with_context("node.cluster.etcd.servers");
+    options.endpoints.push_back(*std::move(host));
+  }
+  if (options.endpoints.empty()) {
+    return Error(Code::invalid_argument, "node.cluster.etcd.servers: no etcd server is configured");
+  }
+  Directory* const directory = &etcd->backend.emplace(etcd->network.network(), std::move(options));
+  return std::shared_ptr<Directory>(std::move(etcd), directory);
+}
+
+}  // namespace
 
 bool is_one_for_all(StoreKind kind) { return kind != StoreKind::redis; }
 
@@ -29,49 +89,8 @@ Result<std::shared_ptr<Store>> open_store(const StoreConfig& config, const std::
     case StoreKind::redis:
       break;
   }
-  auto endpoint = net::parse_host_port(config.server);
-  if (!endpoint) return std::move(endpoint.error()).with_context("node.store.server");
-  return std::make_shared<RedisStore>(network, RedisStore::Options{.endpoint = *std::move(endpoint),
-                                                                   .user = config.user,
-                                                                   .password = config.password,
-                                                                   .database = config.database,
-                                                                   .key_prefix = cluster + ":"});
+  return open_redis(config.redis, cluster, network);
 }
-
-namespace {
-
-// The directory with its network, over TLS when a CA is configured.
-struct Etcd {
-  std::unique_ptr<net::TlsContext> tls_context = nullptr;
-  std::optional<net::TlsNetwork> tls_network = std::nullopt;
-  std::optional<EtcdDirectory> directory = std::nullopt;
-};
-
-Result<std::shared_ptr<Directory>> open_etcd(const ClusterConfig& config, net::Network& network) {
-  auto etcd = std::make_shared<Etcd>();
-  net::Network* way = &network;
-  if (!config.ca_file.empty()) {
-    auto context = net::TlsContext::load({.ca_file = config.ca_file});
-    if (!context) return std::move(context.error()).with_context("node.cluster.ca_file");
-    etcd->tls_context = *std::move(context);
-    way = &etcd->tls_network.emplace(network, *etcd->tls_context);
-  }
-  EtcdDirectory::Options options{
-      .key_prefix = "/" + config.name + "/", .user = config.user, .password = config.password};
-  options.endpoints.clear();
-  for (const std::string& server : config.servers) {
-    auto host = net::parse_host_port(server);
-    if (!host) return std::move(host.error()).with_context("node.cluster.servers");
-    options.endpoints.push_back(*std::move(host));
-  }
-  if (options.endpoints.empty()) {
-    return Error(Code::invalid_argument, "node.cluster.servers: no etcd server is configured");
-  }
-  Directory* const directory = &etcd->directory.emplace(*way, std::move(options));
-  return std::shared_ptr<Directory>(std::move(etcd), directory);
-}
-
-}  // namespace
 
 Result<std::shared_ptr<Directory>> open_directory(const ClusterConfig& config,
                                                   net::Network& network,

@@ -79,7 +79,7 @@ void ServiceManager::give_signs() {
 
 std::string ServiceManager::status() const {
   std::string text = node_.is_stopping() ? "stops" : "serves on ";
-  if (!node_.is_stopping()) text += to_string(node_.endpoints().listen);
+  if (!node_.is_stopping()) text += to_string(node_.endpoints().clients);
   const Cluster* const cluster = node_.cluster();
   if (cluster == nullptr) return text;
   if (!node_.fence().is_in_time() && !node_.is_stopping()) {

@@ -88,7 +88,8 @@ Result<int> run_recorded(const NodeConfig& config, Header header, Log& log, cons
   net::UvNetwork network(loop);
   // Each connection has a task.
   coroutine::Scheduler scheduler(
-      loop, {.stacks = {.stack_count_max = config.stacks.count_max + config.rpc.connections_max}});
+      loop,
+      {.stacks = {.stack_count_max = config.stacks.count_max + config.clients.connections_max}});
   detail::StopSignal stop_signal(scheduler, config.stop_time_max + detail::unwind_time_max, log);
   int status = exit_failed;
   auto ran = scheduler.run("outside", [&] {

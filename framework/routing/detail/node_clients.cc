@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds reconnect_delay_max(250);
 
 }  // namespace
 
-NodeClients::NodeClients(net::Network& network) : network_(network) {
+NodeClients::NodeClients(net::Network& network) : network_(&network) {
   options_.unreachable_after = unreachable_after;
   options_.reconnect_delay_max = reconnect_delay_max;
   options_.pending_count_max = calls_max;
@@ -22,7 +22,7 @@ NodeClients::NodeClients(net::Network& network) : network_(network) {
 std::shared_ptr<rpc::Client> NodeClients::of(const Member& member, std::size_t shard) {
   auto& client = clients_[{member.epoch, shard}];
   if (client == nullptr) {
-    client = std::make_shared<rpc::Client>(network_, member.shards[shard], options_);
+    client = std::make_shared<rpc::Client>(*network_, member.shards[shard], options_);
   }
   return client;
 }

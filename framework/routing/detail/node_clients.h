@@ -21,15 +21,19 @@ class NodeClients {
   // Concurrent calls from one shard to one remote shard, including subscriptions.
   static constexpr std::size_t calls_max = 100'000;
 
-  // `network` outlives it.
+  // `network` outlives the clients, unless set_security() names another.
   explicit NodeClients(net::Network& network);
   NodeClients(const NodeClients&) = delete;
   NodeClients& operator=(const NodeClients&) = delete;
   // No call may be in progress. Suspends.
   ~NodeClients() { closing_.cancel_and_join(); }
 
-  // How new connections authenticate this node.
-  void set_security(rpc::Security security) { options_.security = std::move(security); }
+  // How new connections authenticate this node, and the network on which they are made, which
+  // outlives the clients.
+  void set_security(rpc::Security security, net::Network& network) {
+    options_.security = std::move(security);
+    network_ = &network;
+  }
 
   // The caller keeps it during its call.
   std::shared_ptr<rpc::Client> of(const Member& member, std::size_t shard);
@@ -46,7 +50,7 @@ class NodeClients {
  private:
   using Key = std::pair<std::uint64_t, std::size_t>;  // Epoch of the node, shard.
 
-  net::Network& network_;
+  net::Network* network_;
   rpc::Client::Options options_;
   std::map<Key, std::shared_ptr<rpc::Client>> clients_;
   coroutine::TaskGroup closing_;

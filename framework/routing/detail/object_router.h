@@ -47,8 +47,11 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   ObjectRouter(const ObjectRouter&) = delete;
   ObjectRouter& operator=(const ObjectRouter&) = delete;
 
-  // How it authenticates to other nodes. Set before the first call to them.
-  void set_security(rpc::Security security) { clients_.set_security(std::move(security)); }
+  // How it authenticates to other nodes, and the network on which it calls them, which outlives it.
+  // Set before the first call to them.
+  void set_security(rpc::Security security, net::Network& network) {
+    clients_.set_security(std::move(security), network);
+  }
   // The objects of its shard. `host` outlives the router and already has all its types.
   void set_host(ObjectHost& host);
   // All shards of the node by number; they outlive its calls. Before this call the router knows

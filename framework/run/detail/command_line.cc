@@ -51,7 +51,7 @@ Result<CommandLine> parse_command_line(std::span<const char* const> arguments) {
                          std::string(argument) + "\"");
     }
     if (equals == std::string_view::npos && i + 1 == arguments.size()) {
-      return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0"
+      return usage_error(name == "--set" ? "--set needs KEY=VALUE, such as node.name=lobby-1"
                                          : needs_file(name));
     }
     const std::string value(equals == std::string_view::npos ? std::string_view(arguments[++i])
@@ -117,7 +117,7 @@ at once.
 
 Environment variables override the file, and --set overrides both. A variable is
 the key in capitals with two underscores for a dot:
-COROLANE_NODE__LISTEN=127.0.0.1:0 means --set node.listen=127.0.0.1:0.
+COROLANE_NODE__NAME=a means --set node.name=a.
 
 SIGHUP, for a node with a FILE or TLS, and POST /config/reload on the admin
 address read all of these again: live keys change all together or not at all,

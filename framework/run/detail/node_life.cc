@@ -24,11 +24,11 @@ constexpr std::uint64_t descriptors_kept = 256;
 
 // With too few descriptors a node runs out of them before it reaches its own limit.
 void warn_of_few_descriptors(Node& node, std::uint64_t descriptors) {
-  const std::uint64_t wanted = node.config().rpc.connections_max + descriptors_kept;
+  const std::uint64_t wanted = node.config().clients.connections_max + descriptors_kept;
   if (descriptors >= wanted) return;
   node.log().warning(
       "few file descriptors; raise the hard limit (ulimit -Hn, LimitNOFILE=) or lower "
-      "node.rpc.connections_max",
+      "node.clients.connections_max",
       {{"limit", descriptors}, {"wanted", wanted}});
 }
 
@@ -36,7 +36,7 @@ void print_serving(const Program& program, const Node& node) {
   const NodeEndpoints& endpoints = node.endpoints();
   const auto& http = endpoints.http;
   std::printf("%s node \"%s\" serves on %s, admin http://%s/%s%s\n", program.name(),
-              node.config().name.c_str(), to_string(endpoints.listen).c_str(),
+              node.config().name.c_str(), to_string(endpoints.clients).c_str(),
               to_string(endpoints.admin).c_str(), http ? ", http://" : "",
               http ? (to_string(*http) + "/").c_str() : "");
   std::fflush(stdout);

@@ -63,9 +63,10 @@ class CrashReportTest : public testing::Test {
 
   std::vector<std::string> arguments(std::vector<std::string> more) const {
     for (const std::string& setting :
-         {std::string("node.listen=127.0.0.1:0"), std::string("node.admin=127.0.0.1:0"),
-          std::string("node.name=arena"), std::string("node.store.kind=memory"),
-          "node.crash.folder=" + folder_.path().string()}) {
+         {std::string("node.clients.listen=127.0.0.1:0"),
+          std::string("node.clients.login.anonymous=true"),
+          std::string("node.admin.listen=127.0.0.1:0"), std::string("node.name=arena"),
+          std::string("node.store.kind=memory"), "node.crash.folder=" + folder_.path().string()}) {
       more.insert(more.begin(), {"--set", setting});
     }
     return more;

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "framework/telemetry/log.h"
 #include "net/testing/network.h"
+#include "rpc/reflection/reflection.corolane.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
 #include "test/framework/pages/pages.h"
@@ -69,7 +71,7 @@ TEST_F(NodeTest, ServesTheCallsOfItsServices) {
 TEST_F(NodeTest, LogsWhereItServes) {
   auto node = make_serving();
   EXPECT_THAT(lines_, Contains(AllOf(HasSubstr("info    node serves name=test-1 version="),
-                                     HasSubstr("listen=" + to_string(node->endpoints().listen)),
+                                     HasSubstr("listen=" + to_string(node->endpoints().clients)),
                                      HasSubstr("admin=" + to_string(node->endpoints().admin)))));
 }
 
@@ -130,25 +132,27 @@ TEST_F(NodeTest, AnAddressInUseNamesTheKeyToChange) {
   auto first = make_serving();
 
   NodeConfig same_listen = config();
-  same_listen.listen = to_string(first->endpoints().listen);
+  same_listen.clients.listen = to_string(first->endpoints().clients);
   const auto second = make(same_listen)->start();
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message(), "cannot listen on " + same_listen.listen +
-                                          ": address in use; another node? change node.listen");
+  EXPECT_EQ(second.error().message(),
+            "cannot listen on " + same_listen.clients.listen +
+                ": address in use; another node? change node.clients.listen");
 
   NodeConfig same_admin = config();
-  same_admin.admin = to_string(first->endpoints().admin);
+  same_admin.admin.listen = to_string(first->endpoints().admin);
   const auto third = make(same_admin)->start();
   ASSERT_FALSE(third);
-  EXPECT_EQ(third.error().message(), "cannot listen on " + same_admin.admin +
-                                         ": address in use; another node? change node.admin");
+  EXPECT_EQ(third.error().message(),
+            "cannot listen on " + same_admin.admin.listen +
+                ": address in use; another node? change node.admin.listen");
 }
 
 TEST_F(NodeTest, ServesTheSameServicesByHttpWhenConfigured) {
   EXPECT_FALSE(make_serving()->endpoints().http);
 
   NodeConfig with_http = config();
-  with_http.http = "127.0.0.1:0";
+  with_http.clients.http = "127.0.0.1:0";
   auto node = make(with_http);
   node->serve(SlowService());
   ASSERT_TRUE(node->start());
@@ -178,21 +182,22 @@ TEST_F(NodeTest, ServesTheSameServicesByHttpWhenConfigured) {
 TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {
   auto first = make_serving();
   NodeConfig same = config();
-  same.http = to_string(first->endpoints().listen);
+  same.clients.http = to_string(first->endpoints().clients);
   auto second = make(same);
   const auto started = second->start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().message(),
-            "cannot listen on " + same.http + ": address in use; another node? change node.http");
+            "cannot listen on " + same.clients.http +
+                ": address in use; another node? change node.clients.http");
 }
 
 TEST_F(NodeTest, AnInvalidConfigurationDoesNotStart) {
   NodeConfig wrong = config();
-  wrong.admin = "0.0.0.0:0";
+  wrong.admin.listen = "0.0.0.0:0";
   const auto started = make(wrong)->start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code(), Code::invalid_argument);
-  EXPECT_THAT(started.error().message(), HasSubstr("node.admin: 0.0.0.0:0 is no loopback"));
+  EXPECT_THAT(started.error().message(), HasSubstr("node.admin.listen: 0.0.0.0:0 is no loopback"));
 }
 
 TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
@@ -233,7 +238,7 @@ TEST_F(NodeTest, ANodeWhoseClientsCouldCallNothingDoesNotStart) {
   EXPECT_EQ(started.error().code(), Code::failed_precondition);
   EXPECT_THAT(started.error().message(),
               AllOf(HasSubstr("test.Secret"), HasSubstr("(corolane.method).public = true"),
-                    HasSubstr("node.public_methods_only: false")));
+                    HasSubstr("node.clients.public_methods_only: false")));
 }
 
 TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->start()); }
@@ -241,8 +246,8 @@ TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->sta
 TEST_F(NodeTest, ClientsReachOnlyPublicMethodsUnlessTheConfigurationSaysOtherwise) {
   for (const bool public_only : {true, false}) {
     NodeConfig with_http = config();
-    with_http.http = "127.0.0.1:0";
-    with_http.public_methods_only = public_only;
+    with_http.clients.http = "127.0.0.1:0";
+    with_http.clients.public_methods_only = public_only;
     auto node = make(with_http);
     node->serve(SlowService());
     node->serve(SecretService());
@@ -284,7 +289,7 @@ class WhoService : public rpc::Service {
 
 TEST_F(NodeTest, ClientsLogInByRpcAndByHttp) {
   NodeConfig with_http = config();
-  with_http.http = "127.0.0.1:0";
+  with_http.clients.http = "127.0.0.1:0";
   auto node = make(with_http);
   node->serve(WhoService());
   node->set_login([](std::string_view token, const rpc::LoginPeer&) -> Result<rpc::Principal> {
@@ -292,7 +297,7 @@ TEST_F(NodeTest, ClientsLogInByRpcAndByHttp) {
     return rpc::Principal{.id = "player-17"};
   });
   ASSERT_TRUE(node->start());
-  const net::Endpoint& endpoint = node->endpoints().listen;
+  const net::Endpoint& endpoint = node->endpoints().clients;
   const auto connect_with = [&](const std::string& token) {
     return rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s),
                                 {.token = [token]() -> Result<std::string> { return token; }});
@@ -317,6 +322,31 @@ TEST_F(NodeTest, ClientsLogInByRpcAndByHttp) {
   };
   EXPECT_THAT(ask("secret"), HasSubstr("you are player-17"));
   EXPECT_THAT(ask("guess"), HasSubstr("wrong token"));
+}
+
+TEST_F(NodeTest, WithoutReflectionClientsLearnNoMethods) {
+  NodeConfig closed = config();
+  closed.clients.http = "127.0.0.1:0";
+  closed.clients.reflection = false;
+  auto node = make(closed);
+  node->serve(SlowService());
+  ASSERT_TRUE(node->start());
+  auto client = connect(*node);
+  rpc::ReflectionClient reflection(*client);
+  EXPECT_THAT(reflection.list_services({}), test::fails_with(Code::unimplemented));
+  EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+  const auto list = fetch(network_, *node->endpoints().http, "/");
+  EXPECT_EQ(list.status, 404);
+  EXPECT_THAT(list.body, testing::Not(HasSubstr("Slow")));
+}
+
+TEST_F(NodeTest, ANodeThatNoClientCouldEnterDoesNotStart) {
+  NodeConfig closed = config();
+  closed.clients.login.anonymous = false;
+  const auto started = make(closed)->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::failed_precondition);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.clients.login: no client could log in"));
 }
 
 TEST_F(NodeTest, TwoNodesLiveSideBySide) {

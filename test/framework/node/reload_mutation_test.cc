@@ -28,7 +28,7 @@ node:
   name: fort
   log_level: error
   stop_time_max: 5s
-  rpc: {connections_max: 100, calls_per_connection_max: 10, request_size_max: 64KiB}
+  clients: {connections_max: 100, calls_per_connection_max: 10, request_size_max: 64KiB}
   call_log:
     errors: true
     slow_after: 250ms
@@ -38,7 +38,7 @@ node:
     mailbox_max: 64
     idle_time_max: 5min
     memory_max: 64MiB
-  store: {kind: memory, password: "mellon"}
+  store: {kind: memory, redis: {user: "mellon"}}
   cluster:
     roles: [wall, gate]
 fort:

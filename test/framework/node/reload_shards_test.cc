@@ -33,7 +33,8 @@ class ShardedFort {
     write(4);
     const auto loaded = program_.load(
         path(),
-        {.settings = {"node.listen=127.0.0.1:0", "node.admin=127.0.0.1:0", "node.store.kind=memory",
+        {.settings = {"node.clients.listen=127.0.0.1:0", "node.clients.login.anonymous=true",
+                      "node.admin.listen=127.0.0.1:0", "node.store.kind=memory",
                       "node.log_level=error", "node.shards=" + std::to_string(shard_count)}});
     EXPECT_TRUE(loaded) << loaded;
     node_.emplace(program_.node_config(), network, Log(LogLevel::error));
@@ -50,9 +51,9 @@ class ShardedFort {
   ShardedFort& operator=(const ShardedFort&) = delete;
 
   void write(int guards) {
-    std::ofstream(path()) << "node:\n  tls:\n    certificate_file: " << files_.certificate_file
-                          << "\n    key_file: " << files_.key_file << "\nfort: {guards: " << guards
-                          << "}\n";
+    std::ofstream(path()) << "node:\n  clients:\n    tls:\n      certificate_file: "
+                          << files_.certificate_file << "\n      key_file: " << files_.key_file
+                          << "\nfort: {guards: " << guards << "}\n";
   }
   std::string path() const { return folder_.path() / "fort.yaml"; }
   const test::CertificateFiles& files() const { return files_; }
@@ -100,7 +101,7 @@ TEST(ReloadShardsTest, ACertificateThatCannotBeReadChangesNothingOnAnyShard) {
     std::filesystem::remove(fort.files().key_file);
     const auto changes = fort.reload();
     ASSERT_FALSE(changes);
-    EXPECT_THAT(changes.error().message(), HasSubstr("fort.yaml:3: node.tls: "));
+    EXPECT_THAT(changes.error().message(), HasSubstr("fort.yaml:4: node.clients.tls: "));
     EXPECT_THAT(changes.error().message(), HasSubstr("No such file"));
     EXPECT_THAT(fort.guards(), Each(4));
   });

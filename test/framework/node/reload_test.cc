@@ -65,11 +65,11 @@ TEST(ReloadTest, OtherKeysWaitForTheNextStartAndAreReportedEachTime) {
 
 TEST(ReloadTest, AnErrorAnywhereChangesNothing) {
   Fort fort(original);
-  fort.write("node:\n  log_level: debug\n  rpc: {connections_max: 0}\nfort:\n  gards: 7\n");
+  fort.write("node:\n  log_level: debug\n  clients: {connections_max: 0}\nfort:\n  gards: 7\n");
   const auto changes = fort.reload();
   ASSERT_FALSE(changes);
   const std::string message = fort.without_folder(changes.error().message());
-  EXPECT_THAT(message, HasSubstr("fort.yaml:3: node.rpc.connections_max: read \"0\""));
+  EXPECT_THAT(message, HasSubstr("fort.yaml:3: node.clients.connections_max: read \"0\""));
   EXPECT_THAT(message, HasSubstr("\nfort.yaml:5: unknown key \"gards\""));
   EXPECT_EQ(fort.node().config().log_level, LogLevel::info);
   EXPECT_EQ(fort.seen().guards, 4);

@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -20,6 +22,8 @@
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
+#include "net/http/http_client.h"
+#include "net/http/http_server.h"
 #include "rpc/call_scope.h"
 #include "rpc/server/server.h"
 #include "test/fixtures/real_loop.h"
@@ -120,14 +124,14 @@ ConnectionCounts connection_counts(Node& node) {
 TEST(ShardsTest, TheConnectionLimitCountsAllShardsAndIsReloadable) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig limited = config();
-    limited.rpc.connections_max = 20;
+    limited.clients.connections_max = 20;
     Node node(limited, real.network, Log(LogLevel::error));
     node.host<Counter>();
     ASSERT_TRUE(node.start());
     std::vector<std::unique_ptr<net::Stream>> streams;
     const auto connect = [&](std::size_t count) {
       while (streams.size() < count) {
-        auto stream = real.network.connect(node.endpoints().listen, Deadline::after(5s));
+        auto stream = real.network.connect(node.endpoints().clients, Deadline::after(5s));
         ASSERT_TRUE(stream) << stream;
         streams.push_back(*std::move(stream));
       }
@@ -135,10 +139,37 @@ TEST(ShardsTest, TheConnectionLimitCountsAllShardsAndIsReloadable) {
     };
     connect(40);
     EXPECT_EQ(connection_counts(node).refused, 30u);  // One address may have half of the limit.
-    limited.rpc.address_share = 80;
+    limited.clients.address_share = 80;
     ASSERT_TRUE(node.reload(limited));
     connect(60);
     EXPECT_EQ(connection_counts(node).refused, 44u);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+TEST(ShardsTest, EveryShardServesHttpOnTheSamePort) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig with_http = config();
+    with_http.clients.http = "127.0.0.1:0";
+    with_http.clients.address_share = 100;
+    Node node(with_http, real.network, Log(LogLevel::error));
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    // The kernel hashes each connection to a shard: two hundred leave none out.
+    for (int i = 0; i < 200; ++i) {
+      const auto answer = net::fetch_http(
+          real.network, {"127.0.0.1", node.endpoints().http->port},
+          {.method = "GET", .target = "/", .body = {}, .headers = {}}, Deadline::after(5s));
+      ASSERT_TRUE(answer) << answer.error();
+      EXPECT_EQ(answer->status, 200u);
+    }
+    std::array<std::uint64_t, thread_count> counts{};
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      counts[shard.index()] = shard.http_server()->statistics().request_count;
+      return {};
+    }));
+    EXPECT_THAT(counts, testing::Each(testing::Ge(1u)));
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), 200u);
     EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
 }
@@ -341,7 +372,7 @@ TEST(ShardsTest, UnstoredChangesAreStoredAtTheEnd) {
 TEST(ShardsTest, APortInUseIsNotSharedSilently) {
   with_counters([](Node& node, net::Network& network) {
     NodeConfig same = config();
-    same.listen = to_string(node.endpoints().listen);
+    same.clients.listen = to_string(node.endpoints().clients);
     Node other(same, network, Log(LogLevel::error));
     other.host<Counter>();
     EXPECT_THAT(other.start(), fails_with(Code::already_exists));

@@ -22,6 +22,7 @@
 #include "framework/node/node_parts.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/store/memory_store.h"
+#include "net/testing/certificates.h"
 #include "net/testing/network.h"
 #include "rpc/client/client.h"
 #include "test/framework/counter.h"
@@ -54,6 +55,7 @@ class NodeObjectsTest : public testing::Test {
     member.directory->is_deaf = is_deaf;
     NodeConfig config = test::node_config(name);
     config.cluster.shared_key_file = shared_key_file_;
+    config.cluster.tls = tls_;
     member.node = std::make_unique<Node>(
         config, network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store_, .directory = member.directory, .clock = now});
@@ -66,7 +68,8 @@ class NodeObjectsTest : public testing::Test {
   sim::SimulatedNetwork network_;
   LocalDirectory table_{1'000};
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
-  std::string shared_key_file_;  // For nodes that are created later.
+  std::string shared_key_file_;  // For nodes that are created later, as the next.
+  PeerTlsConfig tls_;
 };
 
 TEST_F(NodeObjectsTest, AnObjectIsTheSameFromEveryNode) {
@@ -93,6 +96,53 @@ TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
     const std::string id = std::to_string(i);
     EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
     EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+}
+
+PeerTlsConfig tls_of(test::CertificateAuthority& authority, const std::string& name) {
+  const test::CertificateFiles files = authority.issue({.dns_names = {name}});
+  return {.ca_file = authority.file(),
+          .certificate_file = files.certificate_file,
+          .key_file = files.key_file};
+}
+
+TEST_F(NodeObjectsTest, NodesWithCertificatesForTheClusterCallEachOther) {
+  test::CertificateAuthority authority("cluster");
+  tls_ = tls_of(authority, "corolane");
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+  }
+}
+
+TEST_F(NodeObjectsTest, ANodeWithoutACertificateOfTheClusterCallsNothing) {
+  test::CertificateAuthority authority("cluster");
+  test::CertificateAuthority stranger("stranger");
+  tls_ = tls_of(authority, "corolane");
+  const PeerTlsConfig foreign = tls_of(stranger, "corolane");
+  auto a = make("a");
+  for (const PeerTlsConfig& wrong : {PeerTlsConfig(), foreign,
+                                     // Trusts the cluster, but shows a certificate of a stranger.
+                                     PeerTlsConfig{.ca_file = authority.file(),
+                                                   .certificate_file = foreign.certificate_file,
+                                                   .key_file = foreign.key_file}}) {
+    tls_ = wrong;
+    auto b = make("b");
+    ASSERT_TRUE(coroutine::sleep_for(5s));
+    int refused_count = 0;
+    for (int i = 0; i < 20; ++i) {
+      const auto added =
+          b.counter(std::to_string(i)).add(add_request(1), {.deadline = Deadline::after(1s)});
+      if (!added) ++refused_count;
+    }
+    EXPECT_GT(refused_count, 0) << "some of these objects live on the other node";
+    EXPECT_LT(refused_count, 20) << "and some on this one";
+    EXPECT_TRUE(b.node->stop(Deadline::after(5s)));
+    ASSERT_TRUE(coroutine::sleep_for(10s));
   }
 }
 
@@ -270,7 +320,7 @@ class NodeRequestsTest : public NodeObjectsTest {
   // Calls over a new connection of a client with that requester id.
   Result<std::int64_t> add(const std::string& requester, std::size_t node, const std::string& id,
                            std::uint64_t sequence = 1) {
-    const net::Endpoint& endpoint = members_[node].node->endpoints().listen;
+    const net::Endpoint& endpoint = members_[node].node->endpoints().clients;
     auto client = rpc::Client::connect(network_, {endpoint.address, endpoint.port},
                                        Deadline::after(1s), {.requester = requester});
     if (!client) return client.error();

@@ -136,7 +136,7 @@ TEST_F(AdminPagesTest, StatsTellWhichNodeItIs) {
   const Json node = json_page("/stats")["node"];
   EXPECT_EQ(node["name"], "pages");
   EXPECT_EQ(node["stopping"], false);
-  EXPECT_EQ(node["listen"], to_string(node_.endpoints().listen));
+  EXPECT_EQ(node["listen"], to_string(node_.endpoints().clients));
   EXPECT_EQ(node["admin"], to_string(node_.endpoints().admin));
   EXPECT_GE(node["uptime_seconds"], 2.5);
   EXPECT_TRUE(node.contains("version"));

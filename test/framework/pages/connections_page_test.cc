@@ -65,7 +65,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
   EXPECT_EQ(shown["count"], shown["connections"].size());
   const auto clients = of_side(shown, "client");
   ASSERT_EQ(clients.size(), 1u);
-  EXPECT_EQ(clients[0]["local"], to_string(node.endpoints().listen));
+  EXPECT_EQ(clients[0]["local"], to_string(node.endpoints().clients));
   EXPECT_EQ(clients[0]["running"], 1);
   EXPECT_EQ(clients[0]["answered"], 1);
   EXPECT_EQ(clients[0]["is_open"], true);
@@ -102,7 +102,7 @@ TEST_F(ConnectionsPageTest, ThePeerIsAFilter) {
 
 TEST_F(ConnectionsPageTest, TheThousandWithTheMostUnsentBytesAreShown) {
   NodeConfig config = test::node_config("hub");
-  config.rpc.connections_max = 4'000;  // One address may have half of them.
+  config.clients.connections_max = 4'000;  // One address may have half of them.
   test::PagedNode node(config, network_);
   node.serve(test::SlowService());
   ASSERT_TRUE(node.start());

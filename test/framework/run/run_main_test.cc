@@ -134,7 +134,8 @@ class RunningNode {
  private:
   static std::vector<std::string> with_free_ports(std::vector<std::string> arguments) {
     for (const char* argument :
-         {"--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"}) {
+         {"--set", "node.clients.listen=127.0.0.1:0", "--set", "node.clients.login.anonymous=true",
+          "--set", "node.admin.listen=127.0.0.1:0"}) {
       arguments.emplace_back(argument);
     }
     return arguments;
@@ -185,11 +186,11 @@ TEST(RunMainTest, AWrongConfigurationIsReportedByFileAndLine) {
 }
 
 TEST(RunMainTest, AnExposedAdminAddressIsAConfigurationError) {
-  const ConfigFile file("node:\n  admin: 0.0.0.0:0\n");
+  const ConfigFile file("node:\n  admin:\n    listen: 0.0.0.0:0\n");
   const Finished finished = run({"--config", file.path()});
   EXPECT_EQ(finished.exit_status, 2);
   EXPECT_THAT(finished.errors,
-              HasSubstr(file.path() + ":2: node.admin: 0.0.0.0:0 is no loopback address"));
+              HasSubstr(file.path() + ":3: node.admin.listen: 0.0.0.0:0 is no loopback address"));
 }
 
 TEST(RunMainTest, AMissingFileIsAConfigurationError) {
@@ -209,7 +210,7 @@ TEST(RunMainTest, PrintConfigShowsEveryValueWithItsOrigin) {
   const ConfigFile file("node:\n  name: lobby\nslow:\n  weight: 3\n");
   const Finished finished =
       run({"--print-config", "--config", file.path(), "--set", "slow.refuse=true"},
-          {"COROLANE_NODE__LISTEN=127.0.0.1:7"});
+          {"COROLANE_NODE__CLIENTS__LISTEN=127.0.0.1:7"});
   EXPECT_EQ(finished.exit_status, 0);
   EXPECT_THAT(finished.output, HasSubstr("name: \"lobby\""));
   EXPECT_THAT(finished.output, HasSubstr(file.path() + ":2"));
@@ -217,7 +218,7 @@ TEST(RunMainTest, PrintConfigShowsEveryValueWithItsOrigin) {
   EXPECT_THAT(finished.output, HasSubstr("refuse: true"));
   EXPECT_THAT(finished.output, HasSubstr("--set slow.refuse"));
   EXPECT_THAT(finished.output, HasSubstr("listen: \"127.0.0.1:7\""));
-  EXPECT_THAT(finished.output, HasSubstr("COROLANE_NODE__LISTEN"));
+  EXPECT_THAT(finished.output, HasSubstr("COROLANE_NODE__CLIENTS__LISTEN"));
   EXPECT_THAT(finished.output, HasSubstr("stop_time_max: 5s"));
 }
 
@@ -240,18 +241,19 @@ TEST(RunMainTest, AnAddressInUseFailsTheNodeAndNamesTheKey) {
   const RunningNode node;
   const std::string listen = to_string(node.listen());
   const Finished finished =
-      run({"--set", "node.admin=127.0.0.1:0", "--set", "node.listen=" + listen});
+      run({"--set", "node.admin.listen=127.0.0.1:0", "--set", "node.clients.login.anonymous=true",
+           "--set", "node.clients.listen=" + listen});
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_EQ(finished.errors, "slow: cannot listen on " + listen +
-                                 ": address in use; another node? change node.listen\n");
+                                 ": address in use; another node? change node.clients.listen\n");
 }
 
 TEST(RunMainTest, TooFewDescriptorsForItsClientsAreLogged) {
-  RunningNode node({"--set", "node.rpc.connections_max=4000000000"});
+  RunningNode node({"--set", "node.clients.connections_max=4000000000"});
   node.child().send_signal(SIGTERM);
   EXPECT_EQ(node.child().wait().exit_status, 0);
   EXPECT_THAT(node.error_output(), HasSubstr(" warning few file descriptors; "));
-  EXPECT_THAT(node.error_output(), HasSubstr(" or lower node.rpc.connections_max limit="));
+  EXPECT_THAT(node.error_output(), HasSubstr(" or lower node.clients.connections_max limit="));
   EXPECT_THAT(node.error_output(), HasSubstr(" wanted=4000000256"));
 }
 
@@ -400,23 +402,24 @@ TEST(RunMainTest, ASecondSignalEndsEvenALoopThatNeverTurnsAgain) {
 }
 
 TEST(RunMainTest, InconsistentValuesAreConfigurationErrors) {
-  const ConfigFile file("node:\n  tls:\n    key_file: x.pem\n");
+  const ConfigFile file("node:\n  clients:\n    tls:\n      key_file: x.pem\n");
   const Finished finished = run({"--check-config", "--config", file.path()});
   EXPECT_EQ(finished.exit_status, 2);
-  EXPECT_THAT(finished.errors, HasSubstr(file.path() + ":3: node.tls.key_file: a key or a CA is "));
+  EXPECT_THAT(finished.errors,
+              HasSubstr(file.path() + ":4: node.clients.tls.key_file: a key or a CA is "));
 }
 
 TEST(RunMainTest, PrintConfigShowsNoSecret) {
-  const Finished finished = run({"--print-config", "--set", "node.store.password=sesame"});
+  const Finished finished = run({"--print-config", "--set", "slow.password=sesame"});
   EXPECT_EQ(finished.exit_status, 0);
   EXPECT_THAT(finished.output, Not(HasSubstr("sesame")));
-  EXPECT_THAT(finished.output, HasSubstr("# password: not shown, from --set node.store.password"));
+  EXPECT_THAT(finished.output, HasSubstr("# password: not shown, from --set slow.password"));
 }
 
 TEST(RunMainTest, TheReferenceHasAllKeysAndNeedsNoConfiguration) {
   const Finished finished = run({"--config-reference", "--config", "no/such/file.yaml"});
   EXPECT_EQ(finished.exit_status, 0);
-  EXPECT_THAT(finished.output, HasSubstr("\n## `node.rpc`\n"));
+  EXPECT_THAT(finished.output, HasSubstr("\n## `node.clients`\n"));
   EXPECT_THAT(finished.output, HasSubstr("\n| `weight` | integer | `7` | between 0 and 100 | | "));
 }
 

@@ -73,7 +73,7 @@ class ChessNodes {
                    .directory = std::move(directory),
                    .node = nullptr};
     framework::NodeConfig node_config = test::node_config(name);
-    node_config.public_methods_only = public_methods_only;
+    node_config.clients.public_methods_only = public_methods_only;
     made.node = std::make_unique<framework::Node>(
         std::move(node_config), network_,
         framework::Log(framework::LogLevel::error, [](std::string_view) {}),

@@ -222,10 +222,11 @@ class NodeProcess {
  public:
   explicit NodeProcess(const char* public_methods_only)
       : process_(COROLANE_CHESS_NODE,
-                 {"--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0", "--set",
-                  "node.http=127.0.0.1:0", "--set", "node.store.kind=memory", "--set",
-                  "node.crash.folder=", "--set",
-                  std::string("node.public_methods_only=") + public_methods_only}) {
+                 {"--set", "node.clients.listen=127.0.0.1:0", "--set",
+                  "node.clients.login.anonymous=true", "--set", "node.admin.listen=127.0.0.1:0",
+                  "--set", "node.clients.http=127.0.0.1:0", "--set", "node.store.kind=memory",
+                  "--set", "node.crash.folder=", "--set",
+                  std::string("node.clients.public_methods_only=") + public_methods_only}) {
     const std::string line = process_.read_line();
     std::smatch found;
     const std::regex form("serves on ([0-9.:]+), admin http://([0-9.:]+)/, http://([0-9.:]+)/");
@@ -285,7 +286,7 @@ TEST(StrangerTest, ReachesInternalMethodsWhereTheConfigurationOpensThem) {
     const Names reached = stranger.reach(known().internal_methods, [](const std::string& method) {
       return !is_of_nodes_alone(method);
     });
-    report(" with node.public_methods_only: false", reached.size());
+    report(" with node.clients.public_methods_only: false", reached.size());
     EXPECT_GT(reached.size(), 10U);
     EXPECT_TRUE(std::ranges::none_of(reached, is_of_nodes_alone)) << "only nodes call these";
   });
@@ -297,7 +298,7 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
   sim::SimulatedNetwork network;
   framework::LocalDirectory table{1'000};
   framework::NodeConfig config = test::node_config("member");
-  config.http = "127.0.0.1:0";
+  config.clients.http = "127.0.0.1:0";
   config.cluster.name = "hush";
   config.cluster.shared_key_file = folder.path() / "cluster.key";
   const ChessConfig chess;
@@ -324,7 +325,7 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
     const bool is_named = client.error().message().contains("hush");
     EXPECT_EQ(is_named, false) << client.error();
   }
-  Stranger stranger(network, node.endpoints().listen, *node.endpoints().http);
+  Stranger stranger(network, node.endpoints().clients, *node.endpoints().http);
   const Names reached =
       stranger.reach(known().internal_methods, [](const std::string&) { return false; });
   report(" of a cluster", reached.size());

@@ -62,7 +62,7 @@ class UnevenNetwork final : public net::Network {
 };
 
 net::HostPort listener(const ChessNode& node) {
-  const net::Endpoint& endpoint = node.node->endpoints().listen;
+  const net::Endpoint& endpoint = node.node->endpoints().clients;
   return {endpoint.address, endpoint.port};
 }
 
@@ -121,9 +121,9 @@ TEST(BotTest, BotsAreSpreadOverAllNodes) {
   UnevenNetwork network(nodes.network(), 0);
   Hall hall = make_hall(network, {listener(a), listener(b), listener(c)});
   EXPECT_EQ(play_game(hall, game_of({"f3", "e5", "g4", "Qh4#"})), "");
-  EXPECT_THAT(network.called(),
-              testing::UnorderedElementsAre(a.node->endpoints().listen, b.node->endpoints().listen,
-                                            c.node->endpoints().listen));
+  EXPECT_THAT(network.called(), testing::UnorderedElementsAre(a.node->endpoints().clients,
+                                                              b.node->endpoints().clients,
+                                                              c.node->endpoints().clients));
   const auto ratings = look_at_ratings(make_hall(nodes.network(), hall.servers), 1);
   ASSERT_TRUE(ratings) << ratings;
   EXPECT_EQ(ratings->lowest, 1'490);

@@ -28,7 +28,7 @@ using test::fails_with;
 using testing::IsEmpty;
 
 net::HostPort listener(const ChessNode& node) {
-  const net::Endpoint& endpoint = node.node->endpoints().listen;
+  const net::Endpoint& endpoint = node.node->endpoints().clients;
   return {endpoint.address, endpoint.port};
 }
 

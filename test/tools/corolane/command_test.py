@@ -194,7 +194,7 @@ class UsageTest(CommandTest):
         self.assert_fails(
             2,
             "corolane: --token: cannot read a token from nowhere: "
-            "give the file that node.admin_token_file of the node names",
+            "give the file that node.admin.token_file of the node names",
             *("tasks", "127.0.0.1:1", "--token", "nowhere"),
         )
 
@@ -710,7 +710,7 @@ class PagesTest(CommandTest):
         self.assert_fails(
             1,
             f"corolane: {self.address} requires a token: "
-            "give --token FILE, the node.admin_token_file of the node",
+            "give --token FILE, the node.admin.token_file of the node",
             *("tasks", self.address),
         )
 
@@ -762,7 +762,7 @@ class WrongPortTest(CommandTest):
         process = corolane("stats", server.address)
         server.stop()
         self.assertTrue(
-            process.stderr.endswith(": is that the node.admin of a node?\n"),
+            process.stderr.endswith(": is that the node.admin.listen of a node?\n"),
             process.stderr,
         )
         self.assertEqual(process.returncode, 1)
@@ -783,7 +783,7 @@ class WrongPortTest(CommandTest):
             process = corolane("call", f"127.0.0.1:{listener.getsockname()[1]}", "Echo/Say")
             thread.join()
         self.assertTrue(
-            process.stderr.endswith(": is that the node.listen of a node?\n"),
+            process.stderr.endswith(": is that the node.clients.listen of a node?\n"),
             process.stderr,
         )
         self.assertEqual(process.returncode, 1)

@@ -200,10 +200,16 @@ class SupervisorTest(unittest.TestCase):
             self.assertEqual(process.returncode, 2)
 
 
+CONFIG = (
+    "node:\n  clients: {listen: \"127.0.0.1:0\", login: {anonymous: true}}\n"
+    "  admin: {listen: \"127.0.0.1:0\"}\n"
+)
+
+
 class NodeTest(unittest.TestCase):
     def test_a_node_that_is_killed_serves_again(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
-            config.write("node:\n  listen: 127.0.0.1:0\n  admin: 127.0.0.1:0\n")
+            config.write(CONFIG)
             config.flush()
             process = subprocess.Popen(
                 [COROLANE, "run", config.name, "--program", NODE, "--retry-delay", "10ms"],
@@ -270,9 +276,11 @@ class LeaseTest(unittest.TestCase):
         self.config = f"{self.folder}/node.yaml"
         with open(self.config, "w", encoding="utf-8") as file:
             file.write(
-                "node:\n  listen: 127.0.0.1:0\n  admin: 127.0.0.1:0\n"
-                f"  cluster:\n    directory: etcd\n    servers: [{self.etcd_address}]\n"
-                f"  store:\n    kind: redis\n    server: unix:{self.folder}/redis.sock\n"
+                CONFIG +
+                "  cluster:\n    directory: etcd\n"
+                f"    etcd: {{servers: [\"{self.etcd_address}\"]}}\n"
+                "  store:\n    kind: redis\n"
+                f"    redis: {{server: \"unix:{self.folder}/redis.sock\"}}\n"
             )
 
     def etcdctl(self, *words):

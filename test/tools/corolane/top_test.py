@@ -40,7 +40,7 @@ class Load:
         self.folder = tempfile.TemporaryDirectory()
         # Bots with --history call the games directly.
         self.node = harness.ChessNode(
-            *(CHESS_NODE, self.folder.name, "--set", "node.public_methods_only=false"),
+            *(CHESS_NODE, self.folder.name, "--set", "node.clients.public_methods_only=false"),
             errors=subprocess.DEVNULL,
         )
         self.admin = self.node.admin

@@ -63,8 +63,8 @@ Result<void> read_pages_for_ever(net::Network& network, const net::Endpoint& adm
 Result<void> serve_node(net::EventLoop& loop) {
   net::UvNetwork network(loop);
   framework::NodeConfig config = node_config("observed", 1);
-  config.admin = "unix:" + admin_of_observed_node(::getppid());
-  config.rpc.calls_per_connection_max = 100'000;
+  config.admin.listen = "unix:" + admin_of_observed_node(::getppid());
+  config.clients.calls_per_connection_max = 100'000;
   Node node(config, network);
   framework::add_node_pages(node.admin(), node);
   node.serve(EchoService());
@@ -73,7 +73,7 @@ Result<void> serve_node(net::EventLoop& loop) {
   // The first request reads the debug information from the disk.
   auto read = read_page(network, node.endpoints().admin, "/tasks?group=stack");
   if (!read) return read.error();
-  Seat::announce(node.endpoints().listen.port);
+  Seat::announce(node.endpoints().clients.port);
   return read_pages_for_ever(network, node.endpoints().admin);
 }
 

@@ -183,7 +183,7 @@ Result<Measurement> time_plain_on_one_loop() {
     Node node(node_config("plain", 1), network, framework::Log(LogLevel::error));
     node.serve(PlainCounter());
     if (auto started = node.start(); !started) return started.error();
-    const net::Endpoint& endpoint = node.endpoints().listen;
+    const net::Endpoint& endpoint = node.endpoints().clients;
     auto client =
         rpc::Client::connect(network, {endpoint.address, endpoint.port}, Deadline::after(1s));
     if (!client) return client.error();

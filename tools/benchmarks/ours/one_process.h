@@ -33,8 +33,9 @@ inline void use_all_cores() {
 inline framework::NodeConfig node_config(std::string name, std::uint32_t shards) {
   framework::NodeConfig config;
   config.name = std::move(name);
-  config.listen = config.admin = "127.0.0.1:0";
-  config.public_methods_only = false;  // The protos mark no method public.
+  config.clients.listen = config.admin.listen = "127.0.0.1:0";
+  config.clients.login.anonymous = true;
+  config.clients.public_methods_only = false;  // The protos mark no method public.
   config.log_level = framework::LogLevel::error;
   config.shards = shards;
   config.store.kind = framework::StoreKind::memory;

@@ -86,7 +86,7 @@ class Run {
     for (std::size_t i = 0; i < load_.connections; ++i) {
       auto client =
           rpc::Client::connect(network, load_.peer, Deadline::after(connect_time_max), options);
-      if (!client) return std::unexpected(no_connection(client.error(), "node.listen"));
+      if (!client) return std::unexpected(no_connection(client.error(), "node.clients.listen"));
       clients_.push_back(*std::move(client));
     }
     return {};

@@ -24,7 +24,7 @@ template <typename T>
 std::expected<T, Failure> Asker::page(std::string target, Result<T> (*read)(std::string_view)) {
   const PageRequest request{.method = "GET", .target = std::move(target)};
   const auto response = client_.fetch(to_http(door_, request), Deadline::after(admin_patience));
-  if (!response) return std::unexpected(no_connection(response.error(), "node.admin"));
+  if (!response) return std::unexpected(no_connection(response.error(), "node.admin.listen"));
   if (response->status != 200) return std::unexpected(page_failure(door_, request, *response));
   auto value = read(response->body);
   if (!value) return failed("corolane: " + request.target + ": " + value.error().message());

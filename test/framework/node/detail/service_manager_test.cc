@@ -116,7 +116,8 @@ class FakeManager {
 ChildProcess start_node(const std::vector<std::string>& variables,
                         std::vector<std::string> arguments = {}) {
   for (const char* argument :
-       {"--set", "node.listen=127.0.0.1:0", "--set", "node.admin=127.0.0.1:0"}) {
+       {"--set", "node.clients.listen=127.0.0.1:0", "--set", "node.clients.login.anonymous=true",
+        "--set", "node.admin.listen=127.0.0.1:0"}) {
     arguments.emplace_back(argument);
   }
   return {COROLANE_FIXTURE_NODE, std::move(arguments), variables};
@@ -193,13 +194,15 @@ TEST(ServiceManagerTest, TheReasonOfAFailedStartIsItsStatus) {
   FakeManager manager;
   ChildProcess node = start_node(manager.variables());
   const std::string listen = to_string(address_in(node.read_line()));
-  ChildProcess second(COROLANE_FIXTURE_NODE,
-                      {"--set", "node.admin=127.0.0.1:0", "--set", "node.listen=" + listen},
-                      manager.variables());
+  ChildProcess second(
+      COROLANE_FIXTURE_NODE,
+      {"--set", "node.admin.listen=127.0.0.1:0", "--set", "node.clients.login.anonymous=true",
+       "--set", "node.clients.listen=" + listen},
+      manager.variables());
   EXPECT_EQ(second.wait().exit_status, 1);
-  EXPECT_EQ(
-      manager.hear_of("STATUS=cannot"),
-      "STATUS=cannot listen on " + listen + ": address in use; another node? change node.listen");
+  EXPECT_EQ(manager.hear_of("STATUS=cannot"),
+            "STATUS=cannot listen on " + listen +
+                ": address in use; another node? change node.clients.listen");
 }
 
 TEST(ServiceManagerTest, AMissingManagerIsNotAFailure) {

@@ -69,7 +69,7 @@ TEST(CommandLineTest, AnUnknownArgumentIsNamed) {
 TEST(CommandLineTest, AMissingValueIsAnErrorWithAnExample) {
   EXPECT_EQ(error_of({"--revoke-lease", "x"}),
             "--revoke-lease needs the number of a lease, not \"x\"");
-  EXPECT_EQ(error_of({"--set"}), "--set needs KEY=VALUE, such as node.listen=127.0.0.1:0");
+  EXPECT_EQ(error_of({"--set"}), "--set needs KEY=VALUE, such as node.name=lobby-1");
   EXPECT_EQ(error_of({"--config"}), "--config needs the name of a file");
   EXPECT_EQ(error_of({"--config="}), "--config needs the name of a file");
   EXPECT_EQ(error_of({"--config", ""}), "--config needs the name of a file");
@@ -79,7 +79,7 @@ TEST(CommandLineTest, HelpNamesEveryOptionAndTheProgram) {
   const std::string help = help_text("chess");
   EXPECT_THAT(help, HasSubstr("Usage: chess "));
   for (const char* option : {"--config", "--set", "--explain-crash", "--check-config",
-                             "--print-config", "--help", "--version", "COROLANE_NODE__LISTEN"}) {
+                             "--print-config", "--help", "--version", "COROLANE_NODE__NAME"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
 }
