@@ -25,6 +25,18 @@ enum class Door : std::uint8_t {
   clients,
 };
 
+// The door of a listener. It has no default, since either one would be a trap: a program that
+// forgets it does not compile.
+class DoorChoice {
+ public:
+  DoorChoice() = delete;
+  constexpr DoorChoice(Door door) : door_(door) {}   // NOLINT(google-explicit-constructor)
+  constexpr operator Door() const { return door_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  Door door_;
+};
+
 // Which peers may connect: what both ends of a connection have to agree on.
 struct Security {
   // Both ends name the same cluster, so that a test cluster never joins production by mistake.

@@ -3,7 +3,7 @@
 // (https://connectrpc.com/docs/protocol), so that curl, browsers and Connect's generated clients in
 // many languages can call them:
 //
-//   rpc::HttpFace face(server);
+//   rpc::HttpFace face(server, {.door = rpc::Door::clients});
 //   net::HttpServer http(network, face.handler(), {});
 //   auto endpoint = http.listen({"127.0.0.1", 8080});
 //
@@ -35,7 +35,7 @@ namespace corolane::rpc {
 class HttpFace {
  public:
   struct Options {
-    Door door = Door::nodes;
+    DoorChoice door;
     // Finds the principal of each request by its bearer token. Empty: every client is anonymous.
     Login login = {};
     // Whether `GET /` lists the services.
@@ -46,7 +46,6 @@ class HttpFace {
     std::size_t reply_bytes_max = std::size_t{16} << 20;
   };
 
-  explicit HttpFace(Server& server) : HttpFace(server, Options{}) {}
   // `server` outlives the face.
   HttpFace(Server& server, Options options);
   ~HttpFace();

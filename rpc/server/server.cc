@@ -201,6 +201,13 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
 
 Result<void> Server::Impl::log_in(detail::ServerConnection& connection) {
   if (stopping_) return Error(Code::unavailable, "the server is stopping");
+  // A login takes a stack as a call does, so it counts as a call of its address.
+  const bool is_scarce = coroutine::Scheduler::current().stacks().is_scarce();
+  if (connection.shares.is_counted() && !connection.shares.may_take(is_scarce)) {
+    return Error(Code::resource_exhausted,
+                 "the share of calls and logins of this address is taken already")
+        .with_retry_after(options_.admission.retry_after);
+  }
   // Copies, since the client may leave meanwhile.
   auto task = logins_.spawn(
       "rpc login", [this, id = connection.id(), login = connection.rules().login,
@@ -314,10 +321,6 @@ Result<void> Server::add(Service& service, Audience audience) {
 void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
 void Server::add_observer(ServerObserver observer, const CallBar* bar) {
   impl_->dispatcher().add_observer({.look = std::move(observer), .bar = bar});
-}
-
-Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint) {
-  return impl_->listen(endpoint, ListenOptions{});
 }
 
 Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOptions options) {

@@ -3,7 +3,7 @@
 //
 //   rpc::Server server(network, {});
 //   server.add(chess_service);
-//   auto endpoint = server.listen({"127.0.0.1", 8460});
+//   auto endpoint = server.listen({"127.0.0.1", 8460}, {.door = rpc::Door::clients});
 //   ...
 //   server.stop(Deadline::after(5s));
 //
@@ -69,7 +69,7 @@ class Server {
     Security security = {};
     // Calls of one client at the same time; 0: the value of Options.
     std::size_t calls_per_connection_max = 0;
-    Door door = Door::nodes;
+    DoorChoice door;
     // Finds the principal of a client by the token in its hello, once for each connection, within
     // hello_time_max. Empty: every client is anonymous. Not for a listener with a shared key.
     Login login = {};
@@ -135,7 +135,6 @@ class Server {
 
   // Starts to accept connections; returns the endpoint with the actual port. May be called for
   // several endpoints.
-  Result<net::Endpoint> listen(const net::Endpoint& endpoint);
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
   // Updates connection_count_max, calls_per_connection_max and address_share_percent for new

@@ -78,8 +78,11 @@ Answer say(const Pieces& pieces) {
   // No ping while the output is read, and the same random delays each time.
   rpc::Server server(network, {.keepalive = {.interval = 1min}, .random_seed = 1});
   check(server.add(service).has_value(), "the service can be added");
-  check(server.listen({"server", 1}, {.request_bytes_max = request_bytes_max}).has_value(),
-        "the server listens");
+  check(
+      server
+          .listen({"server", 1}, {.request_bytes_max = request_bytes_max, .door = rpc::Door::nodes})
+          .has_value(),
+      "the server listens");
   const auto good = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
   check(good.has_value(), "a good client is admitted");
 

@@ -112,7 +112,7 @@ class AbuseTest : public testing::Test {
     expect_served();
   }
 
-  EchoWorld world_{{}, {}, {.request_bytes_max = request_bytes_max}};
+  EchoWorld world_{{}, {}, {.request_bytes_max = request_bytes_max, .door = rpc::Door::nodes}};
   std::unique_ptr<rpc::Client> connection_ = world_.connect();
   EchoClient client_{*connection_};
 };

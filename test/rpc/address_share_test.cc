@@ -120,6 +120,40 @@ TEST(AddressShareTest, LastTenthOfTheStacksIsForAddressesThatHoldNone) {
   });
 }
 
+TEST(AddressShareTest, LoginsCountAsCallsOfTheirAddress) {
+  run_with_few_stacks([] {
+    sim::SimulatedNetwork network;
+    rpc::Server server(network);
+    const auto listening = server.listen(
+        {"server", 1},
+        {.door = rpc::Door::clients,
+         .login = [](std::string_view token, const rpc::LoginPeer&) -> Result<rpc::Principal> {
+           if (token == "slow") static_cast<void>(coroutine::sleep_for(3s));
+           return rpc::Principal{.id = std::string(token)};
+         }});
+    ASSERT_TRUE(listening);
+    network.set_client_address("10.0.0.1");
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (std::size_t i = 0; i < stack_count; ++i) {
+      peers.push_back(std::make_unique<RawPeer>(network));
+      peers.back()->say_hello({.token = "slow"});
+    }
+    ASSERT_TRUE(coroutine::sleep_for(100ms));
+    EXPECT_EQ(server.call_shares().statistics().count, stack_count / 2);
+    EXPECT_EQ(server.call_shares().statistics().refused_count, stack_count - stack_count / 2);
+    // Some leave during their login.
+    for (std::size_t i = 0; i < stack_count / 4; ++i) peers[i].reset();
+
+    network.set_client_address("10.0.0.2");
+    const auto player = rpc::Client::connect(
+        network, {"server", 1}, Deadline::after(1s),
+        {.token = []() -> Result<std::string> { return std::string("quick"); }});
+    EXPECT_TRUE(player) << player.error();
+    ASSERT_TRUE(coroutine::sleep_for(4s));
+    EXPECT_EQ(server.call_shares().statistics().count, 0u);
+  });
+}
+
 TEST(AddressShareTest, StacksThatOthersTakeCountAsWell) {
   run_with_few_stacks([] {
     PublicWorld world;

@@ -336,7 +336,7 @@ TEST(CallTest, LateReplyIsDropped) {
 const std::string above_the_mark(300 * 1024, 'x');
 
 TEST(CallTest, ErrorWaitsForRoomAsAReplyDoes) {
-  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024, .door = rpc::Door::nodes});
   auto connection = world.connect();
   EchoClient client(*connection);
   auto echo = coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark)); });
@@ -352,7 +352,7 @@ TEST(CallTest, ErrorWaitsForRoomAsAReplyDoes) {
 }
 
 TEST(CallTest, ErrorWaitsForRoomUntilTheDeadlineOfItsCall) {
-  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024, .door = rpc::Door::nodes});
   auto connection = world.connect();
   EchoClient client(*connection);
   const TimePoint start = now();
@@ -374,7 +374,7 @@ TEST(CallTest, ErrorWaitsForRoomUntilTheDeadlineOfItsCall) {
 }
 
 TEST(CallTest, LostConnectionEndsAnErrorThatWaitsForRoom) {
-  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024, .door = rpc::Door::nodes});
   auto connection = world.connect();
   EchoClient client(*connection);
   auto echo = coroutine::spawn("echo", [&] { return client.echo(make_echo(above_the_mark)); });
@@ -393,7 +393,7 @@ TEST(CallTest, LostConnectionEndsAnErrorThatWaitsForRoom) {
 }
 
 TEST(CallTest, CancelledCallLeavesTheOthersOfItsConnectionAlone) {
-  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024, .door = rpc::Door::nodes});
   auto connection = world.connect();
   EchoClient client(*connection);
   auto other = coroutine::spawn("other", [&] { return client.sleep(make_sleep(100ms, "done")); });
@@ -411,7 +411,7 @@ TEST(CallTest, CancelledCallLeavesTheOthersOfItsConnectionAlone) {
 }
 
 TEST(CallTest, RequestThatBreaksOffMayHaveBeenExecuted) {
-  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = 1024 * 1024, .door = rpc::Door::nodes});
   auto connection = world.connect();
   EchoClient client(*connection);
   auto call = coroutine::spawn("caller", [&] { return client.echo(make_echo(above_the_mark)); });

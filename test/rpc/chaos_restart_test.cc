@@ -132,7 +132,8 @@ class ChaosRun {
     server_ = std::make_unique<rpc::Server>(
         network_, rpc::Server::Options{.leave_time_max = 100ms, .random_seed = seed_});
     check(server_->add(service_).has_value(), "the service can be added");
-    check(server_->listen({"server", 1}).has_value(), "the server listens");
+    check(server_->listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "the server listens");
   }
 
   void stop_server() {

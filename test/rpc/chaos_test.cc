@@ -115,7 +115,8 @@ class ChaosRun {
                           .plan = ChaosPlan::random(random),
                           .break_off = [this](net::Stream& stream) { network_.reset(stream); }}) {
     check(server_.add(service_).has_value(), "the service can be added");
-    check(server_.listen({"server", 1}).has_value(), "the server listens");
+    check(server_.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "the server listens");
     check(proxy_.listen({"proxy", 2}).has_value(), "the proxy listens");
     for (std::size_t index = 0; index < client_count; ++index) {
       clients_.push_back(

@@ -155,7 +155,7 @@ inline rpc::Method echo_method(std::string_view name = "Echo") {
 class EchoWorld {
  public:
   explicit EchoWorld(rpc::Server::Options options = {}, sim::SimulatedNetwork::Options wire = {},
-                     rpc::Server::ListenOptions door = {})
+                     rpc::Server::ListenOptions door = {.door = rpc::Door::nodes})
       : network(wire), server(network, options) {
     check(server.add(service).has_value(), "the service can be added");
     auto endpoint = server.listen({"server", 1}, door);

@@ -42,7 +42,9 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
       server.add_observer(log.server_observer());
       client_filters.push_back(tracer.client_filter());
     }
-    check(server.add(service).has_value() && server.listen({"server", 1}).has_value(), "serves");
+    check(server.add(service).has_value() &&
+              server.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "serves");
     const auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s),
                                              {.filters = std::move(client_filters)});
     check(client.has_value(), "the client connects");

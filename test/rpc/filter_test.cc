@@ -22,7 +22,8 @@ class FilterTest : public testing::Test {
  protected:
   void serve() {
     check(server_.add(service_).has_value(), "the service can be added");
-    check(server_.listen({"server", 1}).has_value(), "the server listens");
+    check(server_.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "the server listens");
   }
   std::unique_ptr<rpc::Client> connect(rpc::Client::Options options = {}) {
     auto client =

@@ -175,7 +175,7 @@ TEST(KeepaliveTest, FrameThatTricklesEndsTheConnectionAfterTenSeconds) {
 }
 
 TEST(KeepaliveTest, FrameThatArrivesSlowlyButSteadilyIsServed) {
-  EchoWorld world({}, {}, {.request_bytes_max = std::size_t{256} * 1024});
+  EchoWorld world({}, {}, {.request_bytes_max = std::size_t{256} * 1024, .door = rpc::Door::nodes});
   EXPECT_TRUE(is_answered_at(world, 63 * 1024, 6600));
   EXPECT_TRUE(is_answered_at(world, 250 * 1024, 7000));
   EXPECT_FALSE(is_answered_at(world, 250 * 1024, 6000));

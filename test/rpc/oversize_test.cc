@@ -31,7 +31,7 @@ class OversizeTest : public testing::Test {
     });
   }
 
-  EchoWorld world_{{}, {}, {.request_bytes_max = request_bytes_max}};
+  EchoWorld world_{{}, {}, {.request_bytes_max = request_bytes_max, .door = rpc::Door::nodes}};
   std::unique_ptr<rpc::Client> connection_ = world_.connect({.reply_bytes_max = reply_bytes_max});
   EchoClient client_{*connection_};
 };

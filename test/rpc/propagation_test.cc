@@ -44,7 +44,7 @@ class PropagationTest : public testing::Test {
  protected:
   PropagationTest() {
     check(front_.add(relay_).has_value(), "the relay can be added");
-    check(front_.listen({"front", 2}).has_value(), "the relay listens");
+    check(front_.listen({"front", 2}, {.door = rpc::Door::nodes}).has_value(), "the relay listens");
     auto connected = rpc::Client::connect(world_.network, {"front", 2}, Deadline::after(1s));
     check(connected.has_value(), "the client connects");
     client_ = std::move(*connected);

@@ -29,7 +29,8 @@ class RequestScopeTest : public testing::Test {
       seen_.emplace_back(call.object()->request_id.scope);
       return next();
     });
-    check(server_.listen({"server", nodes_port}).has_value(), "it listens to nodes");
+    check(server_.listen({"server", nodes_port}, {.door = rpc::Door::nodes}).has_value(),
+          "it listens to nodes");
     check(server_.listen({"server", clients_port}, {.door = rpc::Door::clients}).has_value(),
           "it listens to clients");
   }

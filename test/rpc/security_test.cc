@@ -25,7 +25,7 @@ const std::string key = "a key of thirty-two random bytes";
 class SecurityTest : public testing::Test {
  protected:
   Result<void> try_call(const rpc::Security& server, const rpc::Security& client) {
-    EchoWorld world({}, {}, {.security = server});
+    EchoWorld world({}, {}, {.security = server, .door = rpc::Door::nodes});
     auto connected = rpc::Client::connect(world.network, {"server", 1}, Deadline::after(1s),
                                           {.security = client});
     if (!connected) return connected.error();
@@ -53,8 +53,9 @@ TEST_F(SecurityTest, PeersOfAnotherClusterAreRejected) {
 
 TEST_F(SecurityTest, ServerHidesItsClusterFromPeersThatDoNotNameIt) {
   for (const std::string& own_key : {std::string(), key}) {
-    EchoWorld world({.hello_time_max = 1s}, {},
-                    {.security = {.cluster = "hush", .shared_key = own_key}});
+    EchoWorld world(
+        {.hello_time_max = 1s}, {},
+        {.security = {.cluster = "hush", .shared_key = own_key}, .door = rpc::Door::nodes});
     for (const char* named : {"", "hus", "other", "HUSH"}) {
       RawPeer peer(world);
       peer.say_hello({.cluster = named, .nonce = std::string(32, 'n')});
@@ -96,12 +97,13 @@ TEST_F(SecurityTest, ClientWithAKeyRejectsAServerWithoutIt) {
 
 TEST_F(SecurityTest, ShortKeyIsRefusedByTheServer) {
   EchoWorld world;
-  const auto listening = world.server.listen({"server", 2}, {.security = {.shared_key = "short"}});
+  const auto listening = world.server.listen(
+      {"server", 2}, {.security = {.shared_key = "short"}, .door = rpc::Door::nodes});
   EXPECT_THAT(listening, fails_with(Code::invalid_argument));
 }
 
 TEST_F(SecurityTest, RequestBeforeTheProofIsNotServed) {
-  EchoWorld world({}, {}, {.security = {.shared_key = key}});
+  EchoWorld world({}, {}, {.security = {.shared_key = key}, .door = rpc::Door::nodes});
   RawPeer peer(world);
   peer.say_hello({.nonce = std::string(32, 'n')});
   peer.call("sneaked in");
@@ -122,7 +124,7 @@ std::string client_proof(const std::string& client_hello, const std::string& ser
 }
 
 TEST_F(SecurityTest, ProofFollowsTheProtocol) {
-  EchoWorld world({}, {}, {.security = {.shared_key = key}});
+  EchoWorld world({}, {}, {.security = {.shared_key = key}, .door = rpc::Door::nodes});
   RawPeer peer(world);
   peer.say_hello({.nonce = std::string(32, 'n')});
   const auto hello = peer.receive();
@@ -136,7 +138,7 @@ TEST_F(SecurityTest, ProofFollowsTheProtocol) {
 }
 
 TEST_F(SecurityTest, ReplayedProofIsRejected) {
-  EchoWorld world({}, {}, {.security = {.shared_key = key}});
+  EchoWorld world({}, {}, {.security = {.shared_key = key}, .door = rpc::Door::nodes});
   std::string proof;
   {
     RawPeer peer(world);
@@ -150,7 +152,7 @@ TEST_F(SecurityTest, ReplayedProofIsRejected) {
 }
 
 TEST_F(SecurityTest, ServerProvesNothingToAStranger) {
-  EchoWorld world({}, {}, {.security = {.shared_key = key}});
+  EchoWorld world({}, {}, {.security = {.shared_key = key}, .door = rpc::Door::nodes});
   RawPeer peer(world);
   peer.say_hello({.nonce = std::string(32, 'n')});
   peer.send({.type = FrameType::auth}, std::string(32, 'p'));
@@ -184,7 +186,7 @@ TEST_F(SecurityTest, MalformedHellosAreNamed) {
     const Error bye = peer.receive_bye();
     EXPECT_TRUE(bye.code() == Code::invalid_argument || bye.code() == Code::unauthenticated) << bye;
   }
-  EchoWorld world({}, {}, {.security = {.shared_key = key}});
+  EchoWorld world({}, {}, {.security = {.shared_key = key}, .door = rpc::Door::nodes});
   RawPeer peer(world);
   peer.say_hello({.nonce = "short"});
   EXPECT_EQ(peer.receive_bye().code(), Code::invalid_argument);
@@ -198,7 +200,7 @@ TEST_F(SecurityTest, HelloAboveATokenAndAKibibyteIsRefused) {
 }
 
 TEST_F(SecurityTest, MissingCertificateIsReported) {
-  EchoWorld world({}, {}, {.security = {.needs_peer_certificate = true}});
+  EchoWorld world({}, {}, {.security = {.needs_peer_certificate = true}, .door = rpc::Door::nodes});
   RawPeer peer(world);
   peer.say_hello({});
   EXPECT_EQ(peer.receive_bye().message(), "a client certificate is required here");
@@ -219,7 +221,7 @@ TEST_F(SecurityTest, ServiceForNodesExistsForNodesOnly) {
     EchoService service;
     rpc::Server server(network);
     ASSERT_TRUE(server.add(service, audience));
-    ASSERT_TRUE(server.listen({"server", 1}));
+    ASSERT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::nodes}));
     ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::clients}));
     auto inside = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
     auto outside = rpc::Client::connect(network, {"server", 2}, Deadline::after(1s));
@@ -245,7 +247,7 @@ TEST_F(SecurityTest, HandlerSeesNoNodeOnlyDataFromAClient) {
     seen.push_back(*call.object());
     return next();
   });
-  ASSERT_TRUE(server.listen({"server", 1}));
+  ASSERT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::nodes}));
   ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::clients}));
   const auto chain =
       std::to_array<rpc::ObjectCall>({{.method = "test.Room/Enter", .id = "forged"}});

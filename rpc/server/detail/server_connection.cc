@@ -108,8 +108,14 @@ Result<bool> ServerConnection::on_hello() {
   return false;
 }
 
-void ServerConnection::logged_in(Result<Principal> principal) {
+void ServerConnection::end_login() {
+  if (!login_) return;
   login_ = {};
+  shares.give_back();
+}
+
+void ServerConnection::logged_in(Result<Principal> principal) {
+  end_login();
   if (!principal) return say_bye(principal.error());
   principal_ = *std::move(principal);
   accept();
@@ -146,7 +152,8 @@ Call* ServerConnection::find(std::uint64_t call_id) const {
 }
 
 void ServerConnection::on_lost(const Error&) {
-  if (login_) std::exchange(login_, {}).cancel();
+  if (login_) login_.cancel();
+  end_login();
   // A copy, since calls that have not begun leave the list.
   for (Call* const call : std::vector(calls_)) {
     // No caller waits for the end of a one-way call, so it runs on.
@@ -156,6 +163,7 @@ void ServerConnection::on_lost(const Error&) {
 
 void ServerConnection::on_closed() {
   closed_ = true;
+  end_login();
   if (calls_.empty()) host_.ended(*this);
 }
 

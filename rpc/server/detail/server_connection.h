@@ -59,8 +59,12 @@ class ServerConnection final : public Connection {
   // The outcome of a login, for which the host was asked. Does nothing when the client has left
   // meanwhile.
   void logged_in(Result<Principal> principal);
-  // A login whose outcome is awaited: it is cancelled when the client leaves.
-  void bind_login(coroutine::TaskRef task) { login_ = task; }
+  // A login whose outcome is awaited: it is cancelled when the client leaves, and counts as a call
+  // until then.
+  void bind_login(coroutine::TaskRef task) {
+    login_ = task;
+    shares.take();
+  }
   // The RequestId::scope of its requests, after the handshake: the same on all connections with the
   // same requester, certificate and principal, each of which may be absent; unique to this
   // connection when all are.
@@ -94,6 +98,7 @@ class ServerConnection final : public Connection {
 
  private:
   Result<bool> on_hello() override;
+  void end_login();
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;

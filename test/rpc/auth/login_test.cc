@@ -277,6 +277,7 @@ TEST_F(LoginTest, ListenerHasASharedKeyOrALogin) {
   const auto listening = server_.listen(
       {"server", 9},
       {.security = {.shared_key = "a key that both ends know"},
+       .door = Door::clients,
        .login = [](std::string_view, const LoginPeer&) { return Result<Principal>(Principal()); }});
   ASSERT_FALSE(listening);
   EXPECT_EQ(listening.error().message(),

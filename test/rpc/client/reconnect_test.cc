@@ -62,7 +62,7 @@ TEST(ReconnectTest, CallsWaitForAServerThatRestarts) {
   const auto start = [&] {
     server.emplace(network);
     ASSERT_TRUE(server->add(service));
-    ASSERT_TRUE(server->listen({"server", 1}));
+    ASSERT_TRUE(server->listen({"server", 1}, {.door = rpc::Door::nodes}));
   };
   start();
   auto connection = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
@@ -124,7 +124,7 @@ TEST(ReconnectTest, ServerThatWasGoneForLongIsFoundAgain) {
 
   rpc::Server second(world.network);
   ASSERT_TRUE(second.add(world.service));
-  ASSERT_TRUE(second.listen({"server", 1}));
+  ASSERT_TRUE(second.listen({"server", 1}, {.door = rpc::Door::nodes}));
   EXPECT_THAT(client.echo(make_echo("")), fails_with(Code::unavailable));  // Starts to connect.
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_TRUE(client.echo(make_echo("")));

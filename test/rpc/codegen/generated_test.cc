@@ -277,7 +277,7 @@ class GeneratedClientTest : public testing::Test {
  protected:
   GeneratedClientTest() {
     EXPECT_TRUE(server_.add(notebook_));
-    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
+    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}, {.door = rpc::Door::nodes}));
     auto client = rpc::Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(1s));
     EXPECT_TRUE(client) << client;
     client_ = std::move(*client);

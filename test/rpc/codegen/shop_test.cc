@@ -84,7 +84,7 @@ class ShopTest : public testing::Test {
     EXPECT_TRUE(server_.add(shelf_));
     EXPECT_TRUE(server_.add(counter_));
     EXPECT_TRUE(server_.add(bell_));
-    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
+    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}, {.door = rpc::Door::nodes}));
     auto client = rpc::Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(1s));
     EXPECT_TRUE(client) << client;
     client_ = std::move(*client);

@@ -32,7 +32,7 @@ class HttpFaceTest : public testing::Test {
   }
 
   // Call it before the first request, if at all.
-  void serve(rpc::HttpFace::Options options = {}) {
+  void serve(rpc::HttpFace::Options options = {.door = rpc::Door::nodes}) {
     face_.emplace(server_, options);
     http_.emplace(network_, face_->handler(), net::HttpServer::Options{.sends_date = false});
     endpoint_ = http_->listen({"server", 0}).value_or(net::Endpoint{});
@@ -291,7 +291,7 @@ TEST_F(HttpFaceTest, AnExceptionIsInternal) {
 }
 
 TEST_F(HttpFaceTest, AReplyHasALimit) {
-  serve({.reply_bytes_max = 100});
+  serve({.door = rpc::Door::nodes, .reply_bytes_max = 100});
   EXPECT_EQ(post("Echo/Echo", R"({"text":"short"})").status, 200u);
   const auto response = post("Echo/Echo", R"({"text":")" + std::string(100, 'x') + "\"}");
   EXPECT_EQ(response.status, 429u);
@@ -299,7 +299,7 @@ TEST_F(HttpFaceTest, AReplyHasALimit) {
 }
 
 TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
-  serve({.decoded_bytes_max = 3'000});
+  serve({.door = rpc::Door::nodes, .decoded_bytes_max = 3'000});
   EXPECT_EQ(post("Echo/Echo", R"({"text":")" + std::string(1'000, 'x') + "\"}").status, 200u);
   std::string children;
   for (int i = 0; i < 100; ++i) children += i == 0 ? "{}" : ",{}";
@@ -365,7 +365,7 @@ TEST_F(HttpFaceTest, TheListSaysWhichServicesHaveObjectsAndHowToCallThem) {
   rpc::Server server(network_);
   ASSERT_TRUE(server.add(envelope));
   ASSERT_TRUE(server.add(echo_));
-  rpc::HttpFace face(server);
+  rpc::HttpFace face(server, {.door = rpc::Door::nodes});
   net::HttpServer http(network_, face.handler(), {});
   endpoint_ = http.listen({"objects", 0}).value();
   const auto list = [&](const std::string& target) {

@@ -44,7 +44,9 @@ class CallLogTest : public testing::Test {
                         .left_out_count = call.left_out_count});
     });
     server_.add_observer(log_->server_observer());
-    check(server_.add(service_).has_value() && server_.listen({"server", 1}).has_value(), "serves");
+    check(server_.add(service_).has_value() &&
+              server_.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "serves");
     auto client = rpc::Client::connect(network_, {"server", 1}, Deadline::after(1s));
     check(client.has_value(), "the client connects");
     client_ = std::move(*client);

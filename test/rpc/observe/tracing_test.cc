@@ -58,10 +58,14 @@ class TracingTest : public testing::Test {
                                        [this](const SpanRecord& span) { spans_.push_back(span); });
     server_.add_filter(tracer_->server_filter());
     front_.add_filter(tracer_->server_filter());
-    check(server_.add(service_).has_value() && server_.listen({"server", 1}).has_value(), "serves");
+    check(server_.add(service_).has_value() &&
+              server_.listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "serves");
     to_server_ = connect("server", 1);
     relay_ = std::make_unique<Relay>(*tracer_, *to_server_);
-    check(front_.add(*relay_).has_value() && front_.listen({"front", 2}).has_value(), "serves");
+    check(front_.add(*relay_).has_value() &&
+              front_.listen({"front", 2}, {.door = rpc::Door::nodes}).has_value(),
+          "serves");
     client_ = connect("front", 2);
   }
   std::unique_ptr<rpc::Client> connect(const char* host, std::uint16_t port) {

@@ -174,7 +174,7 @@ TEST_F(ReflectionTest, AnUnknownSymbolIsNotFound) {
 }
 
 TEST_F(ReflectionTest, AClientCallsItLikeAnyService) {
-  ASSERT_TRUE(server_.listen({"10.0.0.1", 8460}));
+  ASSERT_TRUE(server_.listen({"10.0.0.1", 8460}, {.door = rpc::Door::nodes}));
   const auto client =
       Client::connect(network_, {"10.0.0.1", 8460}, Deadline::after(std::chrono::seconds(1)));
   ASSERT_TRUE(client) << client;

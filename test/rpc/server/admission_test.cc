@@ -179,7 +179,7 @@ TEST(OverloadTest, GoodputStaysUnderOverload) {
     BusyService service;
     rpc::Server server(network);
     ASSERT_TRUE(server.add(service));
-    ASSERT_TRUE(server.listen({"server", 1}));
+    ASSERT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::nodes}));
     auto client = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
     ASSERT_TRUE(client);
     const int succeeded = offer_load(**client, 1000 * times);

@@ -23,7 +23,8 @@ TEST(DrainTest, RollingRestartUnderLoadLosesNoCall) {
   const auto make_server = [&] {
     auto server = std::make_unique<rpc::Server>(network);
     check(server->add(service).has_value(), "the service can be added");
-    check(server->listen({"server", 1}).has_value(), "the server listens");
+    check(server->listen({"server", 1}, {.door = rpc::Door::nodes}).has_value(),
+          "the server listens");
     return server;
   };
   auto server = make_server();

@@ -229,7 +229,7 @@ TEST(ServerTest, AServerKeepsAcceptingAfterAnUnexpectedError) {
   EchoService service;
   rpc::Server server(network);
   ASSERT_TRUE(server.add(service));
-  ASSERT_TRUE(server.listen({"server", 1}));
+  ASSERT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::nodes}));
   const auto connection = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
   ASSERT_TRUE(connection) << connection;
   EXPECT_TRUE(EchoClient(**connection).echo(make_echo("")));
@@ -248,11 +248,11 @@ TEST(ServerTest, ListenMayBeRetriedWhenTasksRanOut) {
     rpc::Server server(network);
     {
       auto other = coroutine::spawn("other", [] { return coroutine::sleep_for(1h); });
-      const auto refused = server.listen({"server", 1});
+      const auto refused = server.listen({"server", 1}, {.door = rpc::Door::nodes});
       ASSERT_FALSE(refused);
       EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
     }
-    const auto listening = server.listen({"server", 1});
+    const auto listening = server.listen({"server", 1}, {.door = rpc::Door::nodes});
     EXPECT_TRUE(listening) << listening;
     EXPECT_EQ(count_of_tasks("rpc accept"), 1);
   });

@@ -29,7 +29,7 @@ class DynamicCallTest : public testing::Test {
     EXPECT_TRUE(server_.add(second_echo_));
     EXPECT_TRUE(server_.add(wall_));
     EXPECT_TRUE(server_.add(reflection_.emplace(server_)));
-    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
+    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}, {.door = rpc::Door::nodes}));
   }
 
   Outcome call(const std::string& method, const std::string& request = "{}",
@@ -350,7 +350,7 @@ TEST_F(DynamicCallTest, ARefusedConnectionIsReportedWithARemedy) {
 
 TEST_F(DynamicCallTest, AServerWithoutReflectionIsNotReportedAsAnUnknownMethod) {
   rpc::Server bare_server(network_);
-  ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}));
+  ASSERT_TRUE(bare_server.listen({"10.0.0.1", 8470}, {.door = rpc::Door::nodes}));
 
   const Outcome outcome = run_dynamic_call(
       network_,

@@ -31,7 +31,8 @@ Result<void> serve(net::Network& network, bool with_reflection, coroutine::Event
   if (with_reflection) {
     if (auto added = server.add(reflection.emplace(server)); !added) return added;
   }
-  const auto endpoint = server.listen({.address = "127.0.0.1", .port = 0});
+  const auto endpoint =
+      server.listen({.address = "127.0.0.1", .port = 0}, {.door = rpc::Door::nodes});
   if (!endpoint) return endpoint.error();
   std::cout << endpoint->port << '\n' << std::flush;
   return input_ended.wait(Deadline::never());

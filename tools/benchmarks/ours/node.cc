@@ -93,7 +93,7 @@ Result<void> serve_bare(net::EventLoop& loop) {
   EchoService service;
   rpc::Server server(network, {.calls_per_connection_max = 100'000});
   if (auto added = server.add(service); !added) return added;
-  const auto endpoint = server.listen({"127.0.0.1", 0});
+  const auto endpoint = server.listen({"127.0.0.1", 0}, {.door = rpc::Door::nodes});
   if (!endpoint) return endpoint.error();
   Seat::announce(endpoint->port);
   return coroutine::sleep_until(Deadline::never());

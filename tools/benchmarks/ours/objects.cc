@@ -203,7 +203,8 @@ Result<Measurement> time_plain_between_threads() {
       PlainCounter service;
       rpc::Server server(network);
       if (auto added = server.add(service); !added) return added;
-      auto endpoint = server.listen({.address = "127.0.0.1", .port = 0});
+      auto endpoint =
+          server.listen({.address = "127.0.0.1", .port = 0}, {.door = rpc::Door::nodes});
       if (!endpoint) return endpoint.error();
       port = endpoint->port;
       while (!is_over) static_cast<void>(coroutine::sleep_for(10ms));

@@ -25,7 +25,7 @@ Result<void> serve(net::EventLoop& loop) {
   server.add_filter(tracer.server_filter());
   server.add_observer(call_log.server_observer());
   if (auto added = server.add(service); !added) return added;
-  const auto endpoint = server.listen({"127.0.0.1", 0});
+  const auto endpoint = server.listen({"127.0.0.1", 0}, {.door = rpc::Door::nodes});
   if (!endpoint) return endpoint.error();
   Seat::announce(endpoint->port);
   return coroutine::sleep_until(Deadline::never());

@@ -32,7 +32,7 @@ struct Stage {
   explicit Stage(const ObjectHost::Options& options = {})
       : puppets(store, strings, 1, options), server(network) {
     EXPECT_TRUE(server.add(*puppets.host.types().front()));
-    EXPECT_TRUE(server.listen({"server", 1}));
+    EXPECT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::nodes}));
     auto connected = rpc::Client::connect(network, {"server", 1}, Deadline::after(1s));
     EXPECT_TRUE(connected);
     client = *std::move(connected);

@@ -25,7 +25,7 @@ Result<void> serve(net::Network& network, coroutine::Event& input_ended) {
   rpc::Server server(network);
   if (auto added = server.add(echo); !added) return added;
   if (auto added = server.add(mirror); !added) return added;
-  rpc::HttpFace face(server);
+  rpc::HttpFace face(server, {.door = rpc::Door::nodes});
   net::HttpServer http(network, face.handler(), {});
   const auto endpoint = http.listen({.address = "127.0.0.1", .port = 0});
   if (!endpoint) return endpoint.error();

@@ -43,7 +43,7 @@ class LoadTest : public testing::Test {
     EXPECT_TRUE(server_.add(echo_));
     EXPECT_TRUE(server_.add(wall_));
     EXPECT_TRUE(server_.add(reflection_.emplace(server_)));
-    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}));
+    EXPECT_TRUE(server_.listen({"10.0.0.1", 8460}, {.door = rpc::Door::nodes}));
   }
 
   static Load load_of(const std::string& method, const std::string& request = "{}") {
