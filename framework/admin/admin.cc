@@ -185,7 +185,7 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request,
   if (log_ != nullptr) {
     // At any level: an operator wants to find what was done to the node.
     log_->always("admin action", {{"action", request.target},
-                                  {"by", visitor.who.empty() ? "no name" : visitor.who},
+                                  {"by", visitor.name.empty() ? "no name" : visitor.name},
                                   {"peer", request.peer},
                                   {"status", response.status}});
   }

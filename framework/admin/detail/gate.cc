@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view bearer = "Bearer ";
 constexpr std::string_view basic = "Basic ";
 
-// What a request shows. The user may call itself as it likes.
+// The credentials that a request shows. The user name is whatever the client wrote.
 struct Credentials {
   std::string user;
   std::string token;
@@ -77,8 +77,8 @@ net::HttpResponse wrong_host() {
 std::expected<AdminVisitor, net::HttpResponse> AdminGate::admit(const net::HttpRequest& request) {
   const std::string_view header = request.header("Authorization");
   Credentials credentials = credentials_of(header);
-  AdminVisitor visitor{.may_act = true, .who = std::move(credentials.user)};
-  if (!request.peer_identity.empty()) visitor.who = request.peer_identity;
+  AdminVisitor visitor{.may_act = true, .name = std::move(credentials.user)};
+  if (!request.peer_identity.empty()) visitor.name = request.peer_identity;
   if (options_.token.empty() && options_.look_token.empty()) {
     if (!options_.is_on_network || is_this_machine(request.header("Host"))) return visitor;
     return std::unexpected(wrong_host());

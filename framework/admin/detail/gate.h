@@ -33,7 +33,7 @@ namespace corolane::framework::detail {
 // A request that is let in.
 struct AdminVisitor {
   bool may_act = false;  // Otherwise it may only read pages.
-  std::string who;       // By its certificate, or as it calls itself; empty: no name.
+  std::string name;      // By its certificate, or as it calls itself; may be empty.
 };
 
 class AdminGate {
