@@ -84,14 +84,16 @@ def some_games(folder, count):
 
 
 class Node:
-    """A node on free ports, in a process of its own. Its log is lost with `errors` DEVNULL."""
+    """A node on free ports, in a process of its own, for anonymous clients unless the command
+    says otherwise. Its log is lost with `errors` DEVNULL."""
 
     def __init__(self, *command, errors=subprocess.PIPE, cwd=None):
+        has_login = any("node.clients.login." in str(word) for word in command)
         self.process = subprocess.Popen(
             [
                 *command,
                 *("--set", "node.clients.listen=127.0.0.1:0"),
-                *("--set", "node.clients.login.anonymous=true"),
+                *(() if has_login else ("--set", "node.clients.login.anonymous=true")),
                 *("--set", "node.admin.listen=127.0.0.1:0"),
             ],
             stdout=subprocess.PIPE,

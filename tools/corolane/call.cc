@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "config/units.h"
-#include "net/endpoint.h"
 #include "tools/corolane/dynamic_call.h"
 #include "tools/corolane/on_network.h"
+#include "tools/corolane/remote_peer.h"
 #include "tools/tls_option.h"
 
 namespace corolane::tools::cli {
@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view call_help =
     R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
-                     [--timeout DURATION] [--describe | --names] [--tls FILE]
+                     [--timeout DURATION] [--describe | --names]
+                     [--login FILE] [--tls FILE]
 
 Calls a method of a running node and prints its reply as JSON; each message of
 a stream is one line of JSON. Without JSON it describes the method; without a
@@ -31,6 +32,7 @@ method it lists all methods.
                        as long as the method allows
   --describe           describe the method, and call nothing
   --names              print the short and full names of all methods
+  --login FILE         log in with the token in FILE, such as a JSON Web Token
   --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
   --certificate FILE   the client certificate for a node that demands one, PEM
   --key FILE           the private key of the client certificate, PEM
@@ -51,6 +53,7 @@ constexpr auto call_options = std::to_array<OptionRule>({{.name = "--object", .h
                                                          {.name = "--timeout", .has_value = true},
                                                          {.name = "--describe"},
                                                          {.name = "--names"},
+                                                         login_option_rule,
                                                          tls_option_rules[0],
                                                          tls_option_rules[1],
                                                          tls_option_rules[2]});
@@ -62,7 +65,7 @@ std::string read_standard_input() {
 // Flushes each line: another program may read the stream and must not wait for its end.
 void print_at_once(const std::string& line) { std::cout << line << std::flush; }
 
-Outcome call(const Arguments& arguments, const net::HostPort& peer) {
+Outcome call(const Arguments& arguments, const RemotePeer& peer) {
   const auto& words = arguments.words;
   DynamicCall call = {.peer = peer,
                       .method = words[1],
@@ -87,8 +90,8 @@ Outcome run_call(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.empty()) return wrong_usage("call", "needs HOST:PORT");
   if (words.size() > 3) return wrong_usage("call", "stray argument \"" + words[3] + "\"");
-  const auto peer = net::parse_host_port(words[0]);
-  if (!peer) return wrong_usage("call", peer.error().message());
+  const auto peer = remote_peer_of("call", arguments, words[0]);
+  if (!peer) return std::unexpected(peer.error());
   if (arguments.has("--describe") && words.size() == 1) {
     return wrong_usage("call", "--describe needs SERVICE/METHOD");
   }

@@ -65,7 +65,7 @@ Outcome run_dynamic_call(net::Network& network, const DynamicCall& call) {
   return call_method(server->client(), *method, types, call);
 }
 
-Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
+Outcome describe_remote_method(net::Network& network, const RemotePeer& peer,
                                const std::string& method) {
   auto server = RemoteServer::connect(network, peer);
   if (!server) return std::unexpected(server.error());
@@ -77,20 +77,20 @@ Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
   }
   const rpc::ServiceEntry& service = server->service_of(*entry);
   const std::string name = short_name(full_names(server->methods()), entry->full_name());
-  const std::string address = to_string(net::Endpoint{peer.host, peer.port});
+  const std::string address = to_string(net::Endpoint{peer.address.host, peer.address.port});
   const std::string object = service.object_state().empty() ? "" : " --object ID";
   const std::string command = "corolane call " + address + " " + name + object;
   const auto text = method_description(*entry, service, types, command);
   return text ? Outcome(*text) : failed("corolane: " + text.error().message());
 }
 
-Outcome list_remote_methods(net::Network& network, const net::HostPort& peer) {
+Outcome list_remote_methods(net::Network& network, const RemotePeer& peer) {
   const auto server = RemoteServer::connect(network, peer);
   if (!server) return std::unexpected(server.error());
   return method_list(server->services());
 }
 
-Outcome list_method_names(net::Network& network, const net::HostPort& peer) {
+Outcome list_method_names(net::Network& network, const RemotePeer& peer) {
   const auto server = RemoteServer::connect(network, peer);
   if (!server) return std::unexpected(server.error());
   const std::vector<std::string> names = full_names(server->methods());

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "coroutine/base/clock.h"
-#include "net/endpoint.h"
 #include "net/network.h"
 #include "tools/corolane/command.h"
+#include "tools/corolane/remote_peer.h"
 
 namespace corolane::tools::cli {
 
 struct DynamicCall {
-  net::HostPort peer;
+  RemotePeer peer;
   std::string method;                 // A name for find_method().
   std::string request = "{}";         // JSON.
   std::optional<std::string> object;  // The id, for a method of objects.
@@ -32,13 +32,13 @@ struct DynamicCall {
 Outcome run_dynamic_call(net::Network& network, const DynamicCall& call);
 
 // Describes the request, the guarantees and the reply of a method. Suspends, and fails as above.
-Outcome describe_remote_method(net::Network& network, const net::HostPort& peer,
+Outcome describe_remote_method(net::Network& network, const RemotePeer& peer,
                                const std::string& method);
 
 // Lists all services of a peer with their methods. Suspends.
-Outcome list_remote_methods(net::Network& network, const net::HostPort& peer);
+Outcome list_remote_methods(net::Network& network, const RemotePeer& peer);
 
 // For completion: each line has the shortest name of a method, a tab and its full name. Suspends.
-Outcome list_method_names(net::Network& network, const net::HostPort& peer);
+Outcome list_method_names(net::Network& network, const RemotePeer& peer);
 
 }  // namespace corolane::tools::cli

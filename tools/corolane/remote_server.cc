@@ -8,7 +8,6 @@
 #include "coroutine/base/check.h"
 #include "rpc/reflection/reflection.corolane.h"
 #include "tools/corolane/method_search.h"
-#include "tools/corolane/on_network.h"
 
 namespace corolane::tools::cli {
 namespace {
@@ -17,12 +16,14 @@ std::string service_name_of(const rpc::MethodEntry& method) {
   return method.full_name().substr(0, method.full_name().find('/'));
 }
 
-// The time limit for connecting, and for each request to Reflection.
+// The time limit for each request to Reflection.
 constexpr std::chrono::seconds patience{5};
 
 std::unexpected<Failure> no_reflection(const Error& error) {
   std::string message = "corolane: the node did not describe its services: " + error.to_string();
-  if (error.code() == Code::unimplemented) message += "; add an rpc::ReflectionService to it";
+  if (error.code() == Code::unimplemented) {
+    message += "; does node.clients.reflection switch it off?";
+  }
   return failed(std::move(message));
 }
 
@@ -36,9 +37,9 @@ std::vector<std::string> full_names(const std::vector<rpc::MethodEntry>& methods
 }
 
 std::expected<RemoteServer, Failure> RemoteServer::connect(net::Network& network,
-                                                           const net::HostPort& peer) {
-  auto client = rpc::Client::connect(network, peer, Deadline::after(patience));
-  if (!client) return std::unexpected(no_connection(client.error(), "node.clients.listen"));
+                                                           const RemotePeer& peer) {
+  auto client = connect_to_peer(network, peer);
+  if (!client) return std::unexpected(client.error());
   auto services =
       rpc::ReflectionClient(**client).list_services({}, {.deadline = Deadline::after(patience)});
   if (!services) return no_reflection(services.error());

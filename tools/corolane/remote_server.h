@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "net/endpoint.h"
 #include "net/network.h"
 #include "rpc/client/client.h"
 #include "rpc/reflection/reflection.pb.h"
 #include "tools/corolane/command.h"
+#include "tools/corolane/remote_peer.h"
 #include "tools/corolane/remote_types.h"
 
 namespace corolane::tools::cli {
@@ -22,9 +22,9 @@ std::vector<std::string> full_names(const std::vector<rpc::MethodEntry>& methods
 
 class RemoteServer {
  public:
-  // Connects and asks for all services. Suspends for a few seconds at most.
+  // Connects, logs in and asks for all services. Suspends for a few seconds at most.
   static std::expected<RemoteServer, Failure> connect(net::Network& network,
-                                                      const net::HostPort& peer);
+                                                      const RemotePeer& peer);
 
   const rpc::ListServicesReply& services() const { return services_; }
   // The methods of all services, in order.

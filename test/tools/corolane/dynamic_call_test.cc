@@ -358,7 +358,8 @@ TEST_F(DynamicCallTest, AServerWithoutReflectionIsNotReportedAsAnUnknownMethod) 
 
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, Failure::Kind::failed);
-  EXPECT_THAT(outcome.error().message, testing::EndsWith("; add an rpc::ReflectionService to it"));
+  EXPECT_THAT(outcome.error().message,
+              testing::EndsWith("; does node.clients.reflection switch it off?"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view bench_help =
     R"(Usage: corolane bench HOST:PORT SERVICE/METHOD JSON [--rate N/s]
                       [--duration DURATION] [--connections N] [--object ID]
-                      [--timeout DURATION] [--json] [--tls FILE]
+                      [--timeout DURATION] [--json] [--login FILE] [--tls FILE]
 
 Calls a method of a running node at a fixed rate, whether or not earlier calls
 have been answered, and prints latencies and errors. A latency counts from the
@@ -38,6 +38,7 @@ scheduled time of its call. Ctrl-C stops it and prints the results so far.
   --timeout DURATION   how long to wait for each reply; by default as long as
                        the method allows
   --json               print the result as JSON, in microseconds
+  --login FILE         log in with the token in FILE, such as a JSON Web Token
   --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
   --certificate FILE   the client certificate for a node that demands one, PEM
   --key FILE           the private key of the client certificate, PEM
@@ -59,6 +60,7 @@ constexpr auto bench_options =
                                {.name = "--object", .has_value = true},
                                {.name = "--timeout", .has_value = true},
                                {.name = "--json"},
+                               login_option_rule,
                                tls_option_rules[0],
                                tls_option_rules[1],
                                tls_option_rules[2]});
@@ -124,8 +126,8 @@ Outcome run_bench(const Arguments& arguments) {
   const auto& words = arguments.words;
   if (words.size() < 3) return wrong_usage("bench", "needs HOST:PORT, SERVICE/METHOD and JSON");
   if (words.size() > 3) return wrong_usage("bench", "stray argument \"" + words[3] + "\"");
-  const auto peer = net::parse_host_port(words[0]);
-  if (!peer) return wrong_usage("bench", peer.error().message());
+  const auto peer = remote_peer_of("bench", arguments, words[0]);
+  if (!peer) return std::unexpected(peer.error());
   const std::string json =
       words[2] != "-" ? words[2] : std::string(std::istreambuf_iterator<char>(std::cin), {});
   auto request = bench::Pattern::parse(json);

@@ -25,7 +25,6 @@ using google::protobuf::Message;
 
 // How often the stop flag is checked.
 constexpr Duration look_interval = 50ms;
-constexpr Duration connect_time_max = 5s;
 constexpr Duration last_replies_time = 1s;
 
 class Run {
@@ -84,9 +83,8 @@ class Run {
     rpc::Client::Options options;
     options.pending_count_max = under_way_max;
     for (std::size_t i = 0; i < load_.connections; ++i) {
-      auto client =
-          rpc::Client::connect(network, load_.peer, Deadline::after(connect_time_max), options);
-      if (!client) return std::unexpected(no_connection(client.error(), "node.clients.listen"));
+      auto client = connect_to_peer(network, load_.peer, options);
+      if (!client) return std::unexpected(client.error());
       clients_.push_back(*std::move(client));
     }
     return {};

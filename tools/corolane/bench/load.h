@@ -14,11 +14,11 @@
 #include <string>
 
 #include "coroutine/base/clock.h"
-#include "net/endpoint.h"
 #include "net/network.h"
 #include "tools/corolane/bench/pattern.h"
 #include "tools/corolane/bench/tally.h"
 #include "tools/corolane/command.h"
+#include "tools/corolane/remote_peer.h"
 
 namespace corolane::tools::cli::bench {
 
@@ -26,7 +26,7 @@ namespace corolane::tools::cli::bench {
 inline constexpr std::size_t under_way_max = 50'000;
 
 struct Load {
-  net::HostPort peer;
+  RemotePeer peer;
   std::string method;  // A name for find_method().
   Pattern request;     // JSON.
   std::optional<Pattern> object = {};
