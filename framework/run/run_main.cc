@@ -27,6 +27,13 @@ namespace {
 
 constexpr int exit_wrong_usage = 2;
 
+// Whether the doors use files that a reload reads again.
+bool has_door_files(const NodeConfig& config) {
+  return !config.clients.tls.certificate_file.empty() ||
+         !config.clients.login.jwt_keys_file.empty() ||
+         !config.admin.tls.certificate_file.empty() || !config.cluster.tls.ca_file.empty();
+}
+
 int serve(Program& program, const CommandLine& command) {
   const std::uint64_t descriptors = net::raise_descriptor_limit();
   net::EventLoop loop;
@@ -40,7 +47,7 @@ int serve(Program& program, const CommandLine& command) {
   // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;
   std::function<void()> on_hangup;
-  if (!command.config_path.empty() || !config.clients.tls.certificate_file.empty()) {
+  if (!command.config_path.empty() || has_door_files(config)) {
     on_hangup = [&place] { reload_soon(place); };
   }
   StopSignal stop_signal(scheduler, config.stop_time_max + unwind_time_max, log, on_hangup);

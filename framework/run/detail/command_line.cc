@@ -119,9 +119,9 @@ Environment variables override the file, and --set overrides both. A variable is
 the key in capitals with two underscores for a dot:
 COROLANE_NODE__NAME=a means --set node.name=a.
 
-SIGHUP, for a node with a FILE or TLS, and POST /config/reload on the admin
-address read all of these again: live keys change all together or not at all,
-the others at the next start.
+SIGHUP, for a node with a FILE, TLS or login keys, and POST /config/reload on
+the admin address read all of these again: live keys change all together or not
+at all, the others at the next start.
 
 Exit status: 0 stopped by a signal, 1 the node could not serve or a replay
 differed, 2 wrong usage or configuration, 130 ended by a second signal.
