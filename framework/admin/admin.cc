@@ -181,15 +181,13 @@ net::HttpResponse AdminServer::answer_post(const net::HttpRequest& request,
                 "this token may look at pages; an action needs the token of "
                 "node.admin.token_file\n"};
   }
-  net::HttpResponse response = found->handler(request);
   if (log_ != nullptr) {
-    // At any level: an operator wants to find what was done to the node.
+    // At any level, and before the action, which may end the process.
     log_->always("admin action", {{"action", request.target},
                                   {"by", visitor.name.empty() ? "no name" : visitor.name},
-                                  {"peer", request.peer},
-                                  {"status", response.status}});
+                                  {"peer", request.peer}});
   }
-  return response;
+  return found->handler(request);
 }
 
 net::HttpResponse AdminServer::no_page(const net::HttpRequest& request) const {

@@ -29,8 +29,9 @@ struct Credentials {
 
 // Reads a bearer token, or the password of `user:password` (RFC 7617).
 Credentials credentials_of(std::string_view header) {
-  if (header.starts_with(bearer))
+  if (header.starts_with(bearer)) {
     return {.user = {}, .token = std::string(header.substr(bearer.size()))};
+  }
   if (!header.starts_with(basic)) return {};
   const auto decoded = from_base64(header.substr(basic.size()));
   if (!decoded) return {};

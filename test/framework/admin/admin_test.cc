@@ -164,9 +164,11 @@ TEST_F(AdminTest, AHolderOfTheLookTokenReadsPagesAndRunsNoAction) {
   std::vector<std::string> lines;
   Log log(LogLevel::error, [&](std::string_view line) { lines.emplace_back(line); });
   int runs = 0;
+  std::size_t logged_before = 0;
   admin_.page("/one", "the first", text_page("1"));
   admin_.action("/one", "changes it", [&](const net::HttpRequest&) {
     ++runs;
+    logged_before = lines.size();
     return net::HttpResponse{.body = "done"};
   });
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461},
@@ -188,10 +190,10 @@ TEST_F(AdminTest, AHolderOfTheLookTokenReadsPagesAndRunsNoAction) {
   // A browser sends this for the user "me".
   EXPECT_EQ(with("POST", "Basic bWU6YSBsb25nIHNlY3JldA==").body, "done");
   EXPECT_EQ(runs, 1);
+  EXPECT_EQ(logged_before, 1U) << "the action may end the process";
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_THAT(lines[0],
-              testing::AllOf(HasSubstr("admin action"), HasSubstr("action=/one"),
-                             HasSubstr("by=me"), HasSubstr("peer="), HasSubstr("status=200")));
+  EXPECT_THAT(lines[0], testing::AllOf(HasSubstr("admin action"), HasSubstr("action=/one"),
+                                       HasSubstr("by=me"), HasSubstr("peer=")));
 }
 
 TEST_F(AdminTest, AnEmptyTokenOpensNothingWhereOnlyTheLookTokenIsSet) {
