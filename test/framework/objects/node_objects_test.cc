@@ -65,6 +65,15 @@ class NodeObjectsTest : public testing::Test {
     return member;
   }
 
+  // Calls objects on both nodes, each from both.
+  static void expect_same_objects(const Member& a, const Member& b) {
+    for (int i = 0; i < 20; ++i) {
+      const std::string id = std::to_string(i);
+      EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
+      EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
+    }
+  }
+
   sim::SimulatedNetwork network_;
   LocalDirectory table_{1'000};
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
@@ -92,11 +101,7 @@ TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
-  for (int i = 0; i < 20; ++i) {
-    const std::string id = std::to_string(i);
-    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
-    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
-  }
+  expect_same_objects(a, b);
 }
 
 PeerTlsConfig tls_of(test::CertificateAuthority& authority, const std::string& name) {
@@ -112,11 +117,7 @@ TEST_F(NodeObjectsTest, NodesWithCertificatesForTheClusterCallEachOther) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
-  for (int i = 0; i < 20; ++i) {
-    const std::string id = std::to_string(i);
-    EXPECT_EQ(a.counter(id).add(add_request(1))->value(), 1);
-    EXPECT_EQ(b.counter(id).add(add_request(1))->value(), 2);
-  }
+  expect_same_objects(a, b);
 }
 
 TEST_F(NodeObjectsTest, ANodeWithoutACertificateOfTheClusterCallsNothing) {
