@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 #include <list>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using detail::HttpConnection;
-using detail::HttpExchange;
+using detail::HttpMessages;
 
 // How often make_room() looks for a connection that has begun to wait for its peer.
 constexpr Duration slow_reader_look_interval = 1s;
@@ -32,9 +33,9 @@ constexpr Duration flush_time_max = 500ms;
 // holds a descriptor until its peer has read the answer.
 constexpr std::size_t turned_away_count_max = 64;
 
-// Enough for a busy server's usual load, not for its peak; exchanges that a rare large message has
+// Enough for a busy server's usual load, not for its peak; those that a rare large message has
 // grown are not kept.
-constexpr std::size_t idle_exchange_count_max = 1024;
+constexpr std::size_t idle_message_count_max = 1024;
 constexpr std::size_t idle_body_bytes_max = 64 * 1024;
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7), made once a second.
@@ -58,12 +59,45 @@ class DateText {
   TimePoint next_;
 };
 
+// Runs a function for each request, in a task of its own.
+class TaskPerRequest final : public HttpService {
+ public:
+  TaskPerRequest(HttpFiller filler, const coroutine::TaskOptions& options)
+      : filler_(std::move(filler)), options_(options) {}
+
+ private:
+  void begin(HttpExchange& exchange) override {
+    auto task = tasks_.spawn("http", [this, &exchange] { serve(exchange); }, options_);
+    if (task) return exchange.bind(*task);
+    exchange.response() = detail::bare_response(503);
+    exchange.response().headers.add("Retry-After", "1");
+    exchange.answer_at_once();
+  }
+  void serve(HttpExchange& exchange) {
+    try {
+      filler_(exchange.request(), exchange.response());
+    } catch (...) {
+      exchange.response() = detail::bare_response(500);
+    }
+    exchange.answer();
+  }
+
+  const HttpFiller filler_;
+  const coroutine::TaskOptions options_;
+  coroutine::TaskGroup tasks_;
+};
+
 }  // namespace
 
 class HttpServer::Impl final : private HttpConnection::Host {
  public:
+  Impl(Network& network, HttpService& service, const Options& options)
+      : network_(network), service_(&service), options_(options) {}
   Impl(Network& network, HttpFiller filler, const Options& options)
-      : network_(network), filler_(std::move(filler)), options_(options) {}
+      : network_(network),
+        own_service_(std::in_place, std::move(filler), options.task),
+        service_(&*own_service_),
+        options_(options) {}
 
   Result<Endpoint> listen(const Endpoint& endpoint, bool shares_port);
   void set_connection_count_max(std::size_t count) {
@@ -89,35 +123,39 @@ class HttpServer::Impl final : private HttpConnection::Host {
   void admit(std::unique_ptr<Stream> stream);
   std::vector<HttpConnection*> open_connections() const;
 
-  std::unique_ptr<HttpExchange> take_exchange() override;
-  void give_back(std::unique_ptr<HttpExchange> exchange) override;
-  Result<coroutine::TaskRef> begin_serving(HttpConnection& connection) override;
-  void answer(const HttpRequest& request, HttpResponse& response) override;
-  void request_read() override { ++statistics_.request_count; }
-  void request_refused() override { ++statistics_.refused_count; }
-  void became_idle() override {
-    if (options_.evicts_idle) room_.pulse();
+  std::unique_ptr<HttpMessages> take_messages() override;
+  void give_back(std::unique_ptr<HttpMessages> messages) override;
+  void begin(HttpConnection& connection) override {
+    ++statistics_.request_count;
+    ++statistics_.serving_count;
+    service_->begin(connection);
   }
+  void answered(HttpConnection& connection) override;
+  void request_refused() override { ++statistics_.refused_count; }
   std::string_view date() override {
     return options_.sends_date ? date_.at(now()) : std::string_view();
   }
   void ended(HttpConnection& connection) override;
 
+  // Suspends until no request awaits its answer, or until the deadline.
+  Result<void> wait_for_answers(Deadline deadline);
+
   Network& network_;
-  const HttpFiller filler_;
+  std::optional<TaskPerRequest> own_service_;
+  HttpService* const service_;
   Options options_;
   Statistics statistics_;
   DateText date_;
   bool stopping_ = false;
   std::uint64_t last_id_ = 0;
   std::size_t turned_away_count_ = 0;  // Connections without a place that are still open.
-  std::vector<std::unique_ptr<HttpExchange>> idle_exchanges_;
+  std::vector<std::unique_ptr<HttpMessages>> idle_messages_;
   std::list<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<std::uint64_t, std::unique_ptr<HttpConnection>> connections_;
   Graveyard<HttpConnection> ended_;
   coroutine::Event room_{"room for an http connection"};
+  coroutine::Event all_answered_{"answers of an http server"};
   coroutine::TaskGroup accepting_;
-  coroutine::TaskGroup serving_;
 };
 
 Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint, bool shares_port) {
@@ -161,7 +199,7 @@ bool HttpServer::Impl::make_room() {
 bool HttpServer::Impl::evict_idlest() {
   HttpConnection* idlest = nullptr;
   for (const auto& [id, connection] : connections_) {
-    if (connection->has_task()) continue;
+    if (connection->is_serving()) continue;
     const auto age = [](const HttpConnection& of) { return std::pair(of.idle_since(), of.id()); };
     if (idlest == nullptr || age(*connection) < age(*idlest)) idlest = connection.get();
   }
@@ -170,7 +208,7 @@ bool HttpServer::Impl::evict_idlest() {
   return true;
 }
 
-// The evicted connection's task ends it, and makes room then.
+// The evicted connection ends, and makes room, when its request is answered.
 void HttpServer::Impl::evict_slowest_reader() {
   const auto since = [](const auto& entry) { return entry.second->sending_since(); };
   const auto slowest = std::ranges::min_element(connections_, {}, since);
@@ -193,9 +231,6 @@ void HttpServer::Impl::admit(std::unique_ptr<Stream> stream) {
                                                 id, std::move(stream));
   HttpConnection& connection = *owned;
   connection.place = std::move(place);
-  if (options_.requests != nullptr) {
-    connection.shares = {*options_.requests, connection.stream().peer_endpoint()};
-  }
   connections_.emplace(id, std::move(owned));
   connection.start();
   if (is_turned_away) connection.turn_away();
@@ -212,12 +247,12 @@ Result<void> HttpServer::Impl::stop(Deadline deadline) {
   stopping_ = true;
   for (const auto& listener : listeners_) listener->close();
   for (HttpConnection* const connection : open_connections()) connection->leave();
-  auto drained = serving_.join(deadline);
+  auto drained = wait_for_answers(deadline);
   if (!drained) {
     for (HttpConnection* const connection : open_connections()) {
       if (connection->is_serving()) connection->close();
     }
-    serving_.cancel_and_join();
+    while (statistics_.serving_count > 0) all_answered_.wait_uncancelled(Deadline::never());
   }
   accepting_.cancel_and_join();
   // Connections that end meanwhile leave the map.
@@ -229,45 +264,41 @@ Result<void> HttpServer::Impl::stop(Deadline deadline) {
   for (HttpConnection* const connection : open_connections()) connection->close();
   ended_.clear();
   listeners_.clear();
-  idle_exchanges_.clear();
+  idle_messages_.clear();
   return drained;
+}
+
+Result<void> HttpServer::Impl::wait_for_answers(Deadline deadline) {
+  while (statistics_.serving_count > 0) {
+    if (auto waited = all_answered_.wait(deadline); !waited) return waited;
+  }
+  return {};
 }
 
 HttpServer::Statistics HttpServer::Impl::statistics() const {
   Statistics statistics = statistics_;
   statistics.connection_count = connections_.size();
-  statistics.serving_count = serving_.size();
   return statistics;
 }
 
-std::unique_ptr<HttpExchange> HttpServer::Impl::take_exchange() {
-  if (idle_exchanges_.empty()) return std::make_unique<HttpExchange>();
-  auto exchange = std::move(idle_exchanges_.back());
-  idle_exchanges_.pop_back();
-  return exchange;
+std::unique_ptr<HttpMessages> HttpServer::Impl::take_messages() {
+  if (idle_messages_.empty()) return std::make_unique<HttpMessages>();
+  auto messages = std::move(idle_messages_.back());
+  idle_messages_.pop_back();
+  return messages;
 }
 
-void HttpServer::Impl::give_back(std::unique_ptr<HttpExchange> exchange) {
-  const bool is_large = exchange->request.body.capacity() > idle_body_bytes_max ||
-                        exchange->response.body.capacity() > idle_body_bytes_max;
-  if (is_large || idle_exchanges_.size() == idle_exchange_count_max) return;
-  idle_exchanges_.push_back(std::move(exchange));
+void HttpServer::Impl::give_back(std::unique_ptr<HttpMessages> messages) {
+  const bool is_large = messages->request.body.capacity() > idle_body_bytes_max ||
+                        messages->response.body.capacity() > idle_body_bytes_max;
+  if (is_large || idle_messages_.size() == idle_message_count_max) return;
+  idle_messages_.push_back(std::move(messages));
 }
 
-Result<coroutine::TaskRef> HttpServer::Impl::begin_serving(HttpConnection& connection) {
-  ++statistics_.request_count;
-  if (!connection.shares.may_take(coroutine::Scheduler::current().stacks().is_scarce())) {
-    return Error(Code::resource_exhausted, "this address has used up its share of requests");
-  }
-  return serving_.spawn("http", [&connection] { connection.serve(); }, options_.task);
-}
-
-void HttpServer::Impl::answer(const HttpRequest& request, HttpResponse& response) {
-  try {
-    filler_(request, response);
-  } catch (...) {
-    response = detail::bare_response(500);
-  }
+void HttpServer::Impl::answered(HttpConnection&) {
+  --statistics_.serving_count;
+  if (statistics_.serving_count == 0) all_answered_.pulse();
+  if (options_.evicts_idle) room_.pulse();
 }
 
 void HttpServer::Impl::ended(HttpConnection& connection) {
@@ -288,6 +319,9 @@ HttpServer::HttpServer(Network& network, HttpHandler handler, const Options& opt
 
 HttpServer::HttpServer(Network& network, HttpFiller filler, const Options& options)
     : impl_(std::make_unique<Impl>(network, std::move(filler), options)) {}
+
+HttpServer::HttpServer(Network& network, HttpService& service, const Options& options)
+    : impl_(std::make_unique<Impl>(network, service, options)) {}
 
 HttpServer::~HttpServer() { static_cast<void>(impl_->stop(Deadline::passed())); }
 

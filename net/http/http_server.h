@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Serves HTTP/1.1: keep-alive, pipelining, one task per connection while it has requests.
+// Serves HTTP/1.1: keep-alive, pipelining, one task per request.
 //
 //   HttpServer server(network, [](const HttpRequest& request) {
 //     return HttpResponse{.body = "hello " + std::string(request.path())};
@@ -11,8 +11,10 @@
 // Requests are read on the loop's stack, so that an idle connection, half a request and a refused
 // one cost no coroutine. A message that is not HTTP gets a 400, one above the limits a 408, 413 or
 // 431, an unknown coding or version a 501 or 505, and the connection ends. A peer that disconnects,
-// or has finished sending, cancels the task of its requests; the answer is still sent if the peer
+// or has finished sending, cancels the task of its request; the answer is still sent if the peer
 // reads.
+//
+// An HttpService (http_exchange.h) decides for each request whether it gets a task.
 //
 // All of it belongs to one scheduler's thread.
 #pragma once
@@ -27,9 +29,9 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/task_info.h"
-#include "net/address_shares.h"
 #include "net/connection_bound.h"
 #include "net/http/http.h"
+#include "net/http/http_exchange.h"
 #include "net/network.h"
 
 namespace corolane::net {
@@ -49,15 +51,13 @@ class HttpServer {
     // waiting for longest; a connection whose answer is still being made keeps its place.
     bool evicts_idle = false;
     // Replaces that bound, and bounds each address as well: a connection without a place gets a 503
-    // and is closed. Outlives the server, as `requests` does.
+    // and is closed. Outlives the server.
     ConnectionBound* connections = nullptr;
-    // Counts the requests being served, per address; a request above its share gets a 503.
-    AddressShares* requests = nullptr;
     // A connection that has pipelined more bytes while an earlier request is served is not read
     // until that is answered. Meanwhile the server does not notice that the peer has finished.
     std::size_t pipelined_bytes_max = 16 * 1024;
     bool sends_date = true;  // RFC 9110, 6.6.1: a server that has a clock sends it.
-    // For the tasks that run the handler, and for those that accept.
+    // For the tasks that run a handler, and for those that accept.
     coroutine::TaskOptions task = {};
   };
 
@@ -67,7 +67,7 @@ class HttpServer {
     std::uint64_t refused_connection_count = 0;  // No place was left.
     std::uint64_t request_count = 0;             // Read completely.
     std::uint64_t refused_count = 0;  // Requests that could not be read, or got no stack.
-    std::uint64_t serving_count = 0;  // Connections whose request is being answered.
+    std::uint64_t serving_count = 0;  // Requests that await their answer.
   };
 
   HttpServer(Network& network, HttpHandler handler)
@@ -75,6 +75,8 @@ class HttpServer {
   // `network` outlives the server. An exception from the handler becomes a 500.
   HttpServer(Network& network, HttpHandler handler, const Options& options);
   HttpServer(Network& network, HttpFiller filler, const Options& options);
+  // `service` outlives the server.
+  HttpServer(Network& network, HttpService& service, const Options& options);
   // Stops at once: cancels all tasks and suspends until they have ended.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -90,8 +92,9 @@ class HttpServer {
   void set_connection_count_max(std::size_t count);
 
   // Stops accepting, closes idle connections, and suspends until all requests read so far are
-  // answered; at the deadline it cancels their tasks and fails with deadline_exceeded. Then it
-  // sends the queued output, for at most half a second, and closes.
+  // answered; at the deadline it tells them that their clients have left, waits for the answers and
+  // fails with deadline_exceeded. Then it sends the queued output, for at most half a second, and
+  // closes.
   Result<void> stop(Deadline deadline);
 
   Statistics statistics() const;

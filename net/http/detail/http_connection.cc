@@ -2,6 +2,8 @@
 #include "net/http/detail/http_connection.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -21,7 +23,16 @@ constexpr Duration linger_time_max = 2s;
 // The kernel takes this much at once from a connection without unsent output.
 constexpr std::size_t small_body_bytes = 16 * 1024;
 
+// A peer that takes the last answers must take this much within response_time_max.
+constexpr std::uint64_t progress_bytes_min = 64 * 1024;
+
 coroutine::TimerWheel& timers() { return coroutine::Scheduler::current().timers(); }
+
+void append_chunk_size(std::string& text, std::size_t size) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
+  text.append(digits.data(), end).append("\r\n");
+}
 
 void reset(HttpResponse& response) {
   response.status = 200;
@@ -50,36 +61,45 @@ void HttpConnection::start() {
 
 void HttpConnection::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::closing || state_ == State::ended) return;
-  if (state_ == State::serving) {
+  if (state_ == State::serving || !input_.empty()) {
     input_.append(bytes);
-    return regulate_reading();
-  }
-  if (input_.empty()) {
+  } else {
     const std::size_t taken = read(bytes);
     input_.append(bytes.subspan(taken));
-  } else {
-    input_.append(bytes);
-    read_kept();
   }
-  after_reading();
+  go_on();
   regulate_reading();
 }
 
 void HttpConnection::on_end(const Error&) {
   peer_ended_ = true;
-  if (state_ != State::serving) return end();
-  task_.cancel();
+  if (state_ == State::serving) return note_that_client_left();
+  const bool has_requests = state_ == State::reading && messages_ == nullptr && !input_.empty();
+  if (has_requests && !stream_->is_closed()) return;
+  const bool has_answers = !stream_->is_closed() && stream_->statistics().unsent_bytes > 0;
+  if (!has_answers) return end();
+  if (state_ == State::reading) finish_writing();
 }
 
 void HttpConnection::on_time() {
-  // A peer that keeps taking queued output may receive all of it.
-  const bool takes_answers =
-      state_ == State::closing && output_progress_.has_grown(stream_->statistics());
-  if (takes_answers && now() < closing_until_) {
-    return timers().arm(*this, Deadline::after(linger_time_max));
+  if (state_ == State::closing) return on_time_closing();
+  if (messages_ == nullptr && !input_.empty()) {
+    go_on();
+    return regulate_reading();
   }
-  const bool is_too_slow = state_ == State::reading && exchange_ != nullptr;
-  return is_too_slow ? refuse(408) : end();
+  return messages_ == nullptr ? end() : refuse(408);
+}
+
+// A peer that keeps taking queued output may receive all of it.
+void HttpConnection::on_time_closing() {
+  const StreamStatistics statistics = stream_->statistics();
+  const bool takes_answers = output_progress_.has_grown(statistics) || statistics.unsent_bytes > 0;
+  if (statistics.acknowledged_bytes >= closing_acknowledged_bytes_ + progress_bytes_min) {
+    closing_acknowledged_bytes_ = statistics.acknowledged_bytes;
+    closing_until_ = now() + options_.limits.response_time_max;
+  }
+  if (!takes_answers || now() >= closing_until_) return end();
+  timers().arm(*this, Deadline::after(linger_time_max));
 }
 
 void HttpConnection::regulate_reading() {
@@ -90,49 +110,91 @@ void HttpConnection::regulate_reading() {
 
 std::size_t HttpConnection::read(std::span<const std::byte> bytes) {
   if (bytes.empty()) return 0;
-  const bool is_new = exchange_ == nullptr;
+  const bool is_new = messages_ == nullptr;
   if (is_new) {
-    exchange_ = host_.take_exchange();
-    exchange_->parser.begin(options_.limits, exchange_->request);
+    messages_ = host_.take_messages();
+    messages_->parser.begin(options_.limits, messages_->request);
   }
-  const std::size_t taken = exchange_->parser.put(bytes);
-  if (is_new && exchange_->parser.state() == HttpRequestParser::State::needs_more) {
+  const std::size_t taken = messages_->parser.put(bytes);
+  if (is_new && messages_->parser.state() == HttpRequestParser::State::needs_more) {
     timers().arm(*this, Deadline::after(options_.limits.request_time_max));
   }
   return taken;
 }
 
-// True when a whole request is there.
-bool HttpConnection::read_kept() {
-  input_.consume(read(input_.bytes()));
-  return exchange_ != nullptr && exchange_->parser.state() == HttpRequestParser::State::is_done;
-}
-
-void HttpConnection::after_reading() {
-  switch (exchange_->parser.state()) {
-    case HttpRequestParser::State::needs_more:
-      if (exchange_->parser.take_expectation()) write("HTTP/1.1 100 Continue\r\n\r\n");
-      return;
-    case HttpRequestParser::State::is_refused:
-      return refuse(exchange_->parser.refusal());
-    case HttpRequestParser::State::is_done:
-      return begin_serving();
+void HttpConnection::go_on() {
+  is_inside_ = true;
+  while (state_ == State::reading) {
+    input_.consume(read(input_.bytes()));
+    const auto state =
+        messages_ == nullptr ? HttpRequestParser::State::needs_more : messages_->parser.state();
+    if (state == HttpRequestParser::State::is_refused) {
+      refuse(messages_->parser.refusal());
+    } else if (state == HttpRequestParser::State::is_done) {
+      begin_serving();
+    } else if (peer_ended_) {
+      finish_writing();
+    } else {
+      if (messages_ == nullptr)
+        wait_for_request();
+      else if (messages_->parser.take_expectation())
+        write_at_once("HTTP/1.1 100 Continue\r\n\r\n");
+      break;
+    }
   }
+  is_inside_ = false;
 }
 
 void HttpConnection::begin_serving() {
   Timer::cancel();
-  auto task = host_.begin_serving(*this);
-  if (!task) return refuse(503);
-  task_ = *task;
-  has_task_ = true;
-  shares.take();
   state_ = State::serving;
+  awaits_answer_ = true;
+  client_left_ = peer_ended_;
+  in_pieces_ = false;
+  messages_->request.peer = peer_;
+  messages_->request.peer_identity = stream_->peer_identity();
+  reset(messages_->response);
+  host_.begin(*this);
+}
+
+void HttpConnection::note_that_client_left() {
+  if (std::exchange(client_left_, true)) return;
+  task_.cancel();
+  if (watcher_ != nullptr) watcher_->client_left();
+}
+
+void HttpConnection::answer_at_once() {
+  if (state_ == State::serving && !stream_->try_write(make_answer())) write_failed_ = true;
+  settle(keeps_alive_);
+}
+
+// The exchange is over.
+void HttpConnection::settle(bool goes_on) {
+  awaits_answer_ = false;
+  sending_since_ = TimePoint::max();
+  task_ = {};
+  watcher_ = nullptr;
+  ++answered_count_;
+  host_.give_back(std::move(messages_));
+  idle_since_ = now();
+  host_.answered(*this);
+  if (state_ == State::ended) return host_.ended(*this);
+  if (!goes_on || is_leaving_ || write_failed_) return finish_writing();
+  state_ = State::reading;
+  if (is_inside_) return;
+  if (!input_.empty()) {
+    // The next request may need more stack than the task has that was just answered.
+    timers().arm(*this, Deadline::passed());
+  } else if (peer_ended_) {
+    finish_writing();
+  } else {
+    wait_for_request();
+  }
+  regulate_reading();
 }
 
 void HttpConnection::wait_for_request() {
   if (input_.capacity() > 0) input_ = {};
-  state_ = State::reading;
   timers().arm(*this, Deadline::after(options_.limits.idle_time_max));
 }
 
@@ -142,34 +204,31 @@ void HttpConnection::refuse(unsigned status) {
   if (status == 503) response.headers.add("Retry-After", "1");
   std::string text;
   append_head(text, response, {.date = host_.date()});
-  write(text.append(response.body));
+  write_at_once(text.append(response.body));
   finish_writing();
 }
 
-void HttpConnection::write(std::string_view text) {
+void HttpConnection::write_at_once(std::string_view text) {
   if (!stream_->try_write(bytes_of(text))) write_failed_ = true;
 }
 
 void HttpConnection::finish_writing() {
-  if (exchange_ != nullptr) host_.give_back(std::move(exchange_));
+  if (messages_ != nullptr) host_.give_back(std::move(messages_));
   input_ = {};
   state_ = State::closing;
   if (write_failed_ || stream_->is_closed()) return end();
   stream_->finish_writing();
   regulate_reading();
-  static_cast<void>(output_progress_.has_grown(stream_->statistics()));
+  const StreamStatistics statistics = stream_->statistics();
+  static_cast<void>(output_progress_.has_grown(statistics));
+  closing_acknowledged_bytes_ = statistics.acknowledged_bytes;
   closing_until_ = now() + options_.limits.response_time_max;
   timers().arm(*this, Deadline::after(linger_time_max));
 }
 
 void HttpConnection::leave() {
   is_leaving_ = true;
-  if (state_ == State::reading && exchange_ == nullptr) finish_writing();
-}
-
-void HttpConnection::close() {
-  if (has_task_) task_.cancel();
-  end();
+  if (state_ == State::reading && messages_ == nullptr && input_.empty()) finish_writing();
 }
 
 void HttpConnection::end() {
@@ -178,86 +237,95 @@ void HttpConnection::end() {
   sending_since_ = TimePoint::max();
   Timer::cancel();
   stream_->close();
-  if (!has_task_) host_.ended(*this);
+  if (awaits_answer_) return note_that_client_left();
+  host_.ended(*this);
 }
 
-// --- in the task of the connection
+// --- in the task that answers
 
-void HttpConnection::serve() {
-  bool goes_on = true;
-  while (goes_on && state_ == State::serving) {
-    const bool is_last = !answer();
-    if (state_ != State::serving) break;
-    if (is_last) {
-      // The last answer may be long, and the peer slow.
-      sending_since_ = now();
-      static_cast<void>(stream_->flush(Deadline::after(options_.limits.response_time_max)));
-      if (state_ == State::serving) finish_writing();
-      break;
-    }
-    host_.give_back(std::move(exchange_));
-    goes_on = read_kept();
-    regulate_reading();
-    if (goes_on) host_.request_read();
+void HttpConnection::bind(coroutine::TaskRef task) {
+  task_ = task;
+  if (client_left_) task_.cancel();
+}
+
+void HttpConnection::watch(Watcher& watcher) {
+  watcher_ = &watcher;
+  if (client_left_) watcher.client_left();
+}
+
+Result<void> HttpConnection::write(std::string_view piece, Deadline deadline) {
+  if (state_ != State::serving) return Error(Code::unavailable, "the client has left");
+  HttpMessages& messages = *messages_;
+  std::string& text = messages.head;
+  text.clear();
+  if (!in_pieces_) {
+    in_pieces_ = true;
+    is_chunked_ = messages.parser.reads_chunks();
+    append_head_to(text);
   }
-  has_task_ = false;
+  if (piece.empty()) return {};  // It would end the body.
+  if (is_chunked_) append_chunk_size(text, piece.size());
+  text += piece;
+  if (is_chunked_) text += "\r\n";
+  sending_since_ = now();
+  auto written = stream_->write_all(bytes_of(text), deadline);
   sending_since_ = TimePoint::max();
-  shares.give_back();
-  task_ = {};
-  if (state_ == State::ended) return host_.ended(*this);
-  idle_since_ = now();
-  host_.became_idle();
-  if (state_ != State::serving) return;
-  if (peer_ended_) return finish_writing();
-  if (exchange_ == nullptr) {
-    wait_for_request();
-  } else {
-    state_ = State::reading;
-    after_reading();
-  }
-  regulate_reading();
+  return written;
 }
 
-// False when no further request may follow.
-bool HttpConnection::answer() {
-  HttpExchange& exchange = *exchange_;
-  exchange.request.peer = peer_;
-  exchange.request.peer_identity = stream_->peer_identity();
-  exchange.request.is_of_newcomer = shares.is_newcomer();
-  reset(exchange.response);
-  host_.answer(exchange.request, exchange.response);
-  ++answered_count_;
-  if (!is_sendable(exchange.response)) exchange.response = bare_response(500);
-
-  const bool keep_alive = exchange.parser.keeps_alive() && !is_leaving_;
-  exchange.head.clear();
-  const bool has_body = append_head(exchange.head, exchange.response,
-                                    {.to_head = exchange.request.method == "HEAD",
-                                     .keep_alive = keep_alive,
-                                     .date = host_.date()});
+void HttpConnection::answer() {
+  if (state_ != State::serving) return settle(false);
+  const std::size_t body_bytes = messages_->response.body.size();
+  const auto text = make_answer();
   const Deadline deadline = Deadline::after(options_.limits.response_time_max);
-  // Head and body are queued together or not at all: a peer would take the head of the next answer
-  // for the missing body.
-  const auto text =
-      stream_->room_to_write(exchange.head.size() + (has_body ? exchange.response.body.size() : 0));
-  std::ranges::copy(bytes_of(exchange.head), text.begin());
-  if (has_body) {
-    std::ranges::copy(bytes_of(exchange.response.body),
-                      text.begin() + static_cast<std::ptrdiff_t>(exchange.head.size()));
-  }
   sending_since_ = now();
   auto written = stream_->write_all(text, deadline);
-  // A cancelled task still queues its answer. It is the last one then, since nothing would slow
-  // down further answers.
+  // Without room the answer is queued all the same. It is the last one then, since nothing would
+  // slow down further answers.
   const bool has_room = written.has_value();
   // An idle connection is closed when its peer has finished: the kernel must have all answers by
   // then. It gets the small ones at the end of this turn.
-  if (written && exchange.response.body.size() > small_body_bytes) {
-    written = stream_->flush(deadline);
+  if (written && body_bytes > small_body_bytes) written = stream_->flush(deadline);
+  if (!written && written.error().code() == Code::unavailable) write_failed_ = true;
+  settle(keeps_alive_ && has_room);
+}
+
+// False when no body may follow.
+bool HttpConnection::append_head_to(std::string& text) {
+  HttpMessages& messages = *messages_;
+  if (!is_sendable(messages.response)) messages.response = bare_response(500);
+  keeps_alive_ = messages.parser.keeps_alive() && !is_leaving_ && (!in_pieces_ || is_chunked_);
+  return append_head(text, messages.response,
+                     {.to_head = messages.request.method == "HEAD",
+                      .keep_alive = keeps_alive_,
+                      .in_pieces = in_pieces_,
+                      .is_chunked = in_pieces_ && is_chunked_,
+                      .date = host_.date()});
+}
+
+std::span<const std::byte> HttpConnection::make_answer() {
+  HttpMessages& messages = *messages_;
+  std::string& head = messages.head;
+  const std::string& body = messages.response.body;
+  head.clear();
+  if (!in_pieces_) {
+    const bool has_body = append_head_to(head);
+    return put_in_output(head, has_body ? std::string_view(body) : std::string_view());
   }
-  sending_since_ = TimePoint::max();
-  if (!written && written.error().code() != Code::cancelled) write_failed_ = true;
-  return keep_alive && has_room && !write_failed_;
+  if (!is_chunked_) return put_in_output(head, body);
+  if (!body.empty()) append_chunk_size(head, body.size());
+  head.append(body).append(body.empty() ? "0\r\n\r\n" : "\r\n0\r\n\r\n");
+  return put_in_output(head, {});
+}
+
+// Head and body are queued together or not at all: a peer would take the head of the next answer
+// for the missing body.
+std::span<const std::byte> HttpConnection::put_in_output(std::string_view head,
+                                                         std::string_view body) {
+  const auto text = stream_->room_to_write(head.size() + body.size());
+  std::ranges::copy(bytes_of(head), text.begin());
+  std::ranges::copy(bytes_of(body), text.begin() + static_cast<std::ptrdiff_t>(head.size()));
+  return text;
 }
 
 }  // namespace corolane::net::detail

@@ -36,6 +36,7 @@ class Parser final : public http::basic_parser<true> {
 
   // The body has a coding that we do not know.
   bool has_unknown_coding() const { return has_unknown_coding_; }
+  bool is_old() const { return is_old_; }
   bool has_old_coding() const { return has_coding_ && is_old_; }
   // True without a Host (except in HTTP/1.0), with two, which two parsers could resolve differently
   // (RFC 9112, 3.2), and with a malformed one.
@@ -154,6 +155,7 @@ bool HttpRequestParser::advance(std::span<const std::byte>& bytes) {
   if (state_ == State::needs_more && parser.is_done()) {
     state_ = State::is_done;
     keeps_alive_ = parser.keep_alive();
+    reads_chunks_ = !parser.is_old();
   }
   return true;
 }

@@ -36,6 +36,8 @@ class HttpRequestParser {
   bool take_expectation();
   // Valid when it is_done: more requests may follow.
   bool keeps_alive() const { return keeps_alive_; }
+  // Whether the peer speaks HTTP/1.1, and so reads chunks.
+  bool reads_chunks() const { return reads_chunks_; }
 
  private:
   class Impl;
@@ -51,6 +53,7 @@ class HttpRequestParser {
   State state_ = State::needs_more;
   unsigned refusal_ = 0;
   bool keeps_alive_ = false;
+  bool reads_chunks_ = false;
 };
 
 }  // namespace corolane::net::detail

@@ -199,9 +199,13 @@ bool append_head(std::string& text, const HttpResponse& response, const HttpResp
   if (!form.date.empty()) append_header(text, "Date", form.date);
   if (has_body) {
     append_header(text, "Content-Type", response.content_type);
-    text += "Content-Length: ";
-    append_number(text, response.body.size());
-    text += "\r\n";
+    if (form.is_chunked) {
+      append_header(text, "Transfer-Encoding", "chunked");
+    } else if (!form.in_pieces) {
+      text += "Content-Length: ";
+      append_number(text, response.body.size());
+      text += "\r\n";
+    }
   }
   append_header(text, "Connection", form.keep_alive ? "keep-alive" : "close");
   append_headers(text, response.headers);

@@ -69,6 +69,9 @@ auto exchange(Stream& stream, std::string_view text, Deadline deadline, Read rea
 struct HttpResponseForm {
   bool to_head = false;  // It answers a HEAD request: the body is only announced.
   bool keep_alive = false;
+  // The body follows in pieces: chunked, or ended by the end of the connection.
+  bool in_pieces = false;
+  bool is_chunked = false;
   std::string_view date = {};  // The value of the Date header, if there is one.
 };
 

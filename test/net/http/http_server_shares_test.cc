@@ -48,7 +48,6 @@ class HttpServerSharesTest : public testing::Test {
 
   sim::SimulatedNetwork network_;
   ConnectionBound connections_{{.count_max = 10}};
-  AddressShares requests_{{.count_max = 4}};
   std::unique_ptr<HttpServer> server_;
 };
 
@@ -77,7 +76,7 @@ TEST_F(HttpServerSharesTest, AFloodFromManyAddressesLeavesATenthToNewcomers) {
 }
 
 TEST_F(HttpServerSharesTest, PlacesAreGivenBackByPeersThatLeave) {
-  serve({.connections = &connections_, .requests = &requests_});
+  serve({.connections = &connections_});
   for (int round = 0; round < 30; ++round) {
     std::vector<std::unique_ptr<Stream>> held;
     for (int i = 0; i < 12; ++i) {
@@ -89,8 +88,6 @@ TEST_F(HttpServerSharesTest, PlacesAreGivenBackByPeersThatLeave) {
     ASSERT_TRUE(coroutine::sleep_for(3s));  // The server lingers, for peers that still read.
     EXPECT_EQ(connections_.statistics().count, 0u);
     EXPECT_EQ(connections_.statistics().address_count, 0u);
-    EXPECT_EQ(requests_.statistics().count, 0u);
-    EXPECT_EQ(requests_.statistics().address_count, 0u);
   }
   EXPECT_EQ(server_->statistics().connection_count, 0u);
 }
@@ -103,19 +100,6 @@ TEST_F(HttpServerSharesTest, RefusedPeersThatStayCostLittle) {
   ASSERT_TRUE(coroutine::sleep_for(5s));
   EXPECT_EQ(server_->statistics().connection_count, 5u);
   EXPECT_EQ(server_->statistics().refused_connection_count, 495u);
-}
-
-TEST_F(HttpServerSharesTest, RequestsFromOneAddressLeaveRoomForOthers) {
-  serve({.requests = &requests_});
-  const auto first = connect("10.0.0.1");
-  const auto second = connect("10.0.0.1");
-  settle();
-  const auto third = connect("10.0.0.1");
-  EXPECT_THAT(first_text(*third), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
-  const auto other = connect("10.0.0.2");
-  EXPECT_THAT(first_text(*first), StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_THAT(first_text(*other), StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_EQ(requests_.statistics().count, 0u);
 }
 
 }  // namespace
