@@ -184,6 +184,7 @@ void Server::Impl::admit(const Listening& listening, std::unique_ptr<net::Stream
           .needs_peer_certificate = security.needs_peer_certificate,
           .door = listening.options.door,
           .call_count_max = calls_max,
+          .retry_after = options_.admission.retry_after,
           .login = listening.options.login ? &listening.options.login : nullptr});
   detail::ServerConnection& connection = *owned;
   connection.place = std::move(place);
@@ -327,10 +328,7 @@ Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOption
   return impl_->listen(endpoint, std::move(options));
 }
 
-Result<void> Server::call(const Method& method, const google::protobuf::Message& request,
-                          const Context::Facts& facts, ReplySink& sink) {
-  return impl_->dispatcher().call(method, request, facts, sink);
-}
+detail::Dispatcher& Server::dispatcher() { return impl_->dispatcher(); }
 
 void Server::set_limits(const Options& options) { impl_->set_limits(options); }
 

@@ -35,6 +35,10 @@
 
 namespace corolane::rpc {
 
+namespace detail {
+class Dispatcher;
+}
+
 class Server {
  public:
   struct Options {
@@ -141,14 +145,7 @@ class Server {
   // connections and calls.
   void set_limits(const Options& options);
 
-  // Runs one call that did not arrive as a frame, for example over HTTP, in a task of its own, with
-  // the same admission, filters, deadline and statistics. Suspends until it has ended. Fails as the
-  // call of a client does.
-  Result<void> call(const Method& method, const google::protobuf::Message& request,
-                    const Context::Facts& facts, ReplySink& sink);
-
-  // Counts the calls of clients by address. A server that accepts client connections in another
-  // way, such as a net::HttpServer, counts in it too. Lives as long as the server.
+  // Counts the calls of clients by address, over HTTP too. Lives as long as the server.
   net::AddressShares& call_shares();
 
   // Drains the server so that no call is lost: stops accepting, asks every client to leave, serves
@@ -170,6 +167,9 @@ class Server {
   Statistics statistics() const;
 
  private:
+  friend class HttpFace;  // Passes requests to the dispatcher.
+  detail::Dispatcher& dispatcher();
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -25,15 +25,6 @@ void put(std::uint64_t number, Half bytes) {
     bytes[i] = static_cast<std::byte>(number);
 }
 
-void put(const TraceContext& trace, RequestExtension& out) {
-  const std::span id(trace.trace_id);
-  const bool is_valid = trace.is_valid();
-  out.set_trace_id_high(is_valid ? number_of(id.first<8>()) : 0);
-  out.set_trace_id_low(is_valid ? number_of(id.last<8>()) : 0);
-  out.set_parent_span_id(is_valid ? trace.span_id : 0);
-  out.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
-}
-
 void put(const Principal& principal, WirePrincipal& out) {
   out.Clear();
   out.set_id(principal.id);
@@ -61,6 +52,15 @@ void put(const ObjectTarget& target, WireObject& out) {
 
 }  // namespace
 
+void set_trace(const TraceContext& trace, RequestExtension& extension) {
+  const std::span id(trace.trace_id);
+  const bool is_valid = trace.is_valid();
+  extension.set_trace_id_high(is_valid ? number_of(id.first<8>()) : 0);
+  extension.set_trace_id_low(is_valid ? number_of(id.last<8>()) : 0);
+  extension.set_parent_span_id(is_valid ? trace.span_id : 0);
+  extension.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
+}
+
 ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* principal,
                                const ObjectTarget* object) {
   const bool has_principal = principal != nullptr && !principal->is_anonymous();
@@ -70,7 +70,7 @@ ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* princ
   static thread_local RequestExtension without_object;
   static thread_local RequestExtension with_object;
   RequestExtension& extension = object == nullptr ? without_object : with_object;
-  put(trace, extension);
+  set_trace(trace, extension);
   if (has_principal) {
     put(*principal, *extension.mutable_principal());
   } else if (extension.has_principal()) {

@@ -40,6 +40,7 @@ class ExtensionBytes {
 // The principal on whose behalf a node calls; anonymous when the extension names none.
 Principal principal_of(const RequestExtension& extension);
 
+void set_trace(const TraceContext& trace, RequestExtension& extension);
 // Invalid when the extension names no trace, or only half of one.
 TraceContext trace_of(const RequestExtension& extension);
 

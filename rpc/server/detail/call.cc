@@ -8,7 +8,7 @@
 #include "coroutine/might_suspend.h"
 #include "coroutine/scheduler.h"
 #include "rpc/call_scope.h"
-#include "rpc/server/detail/server_connection.h"
+#include "rpc/wire/frame.h"
 #include "rpc/wire/request_extension.h"
 #include "rpc/wire/wire.pb.h"
 
@@ -24,27 +24,19 @@ constexpr bool keeps_requests = true;
 #endif
 constexpr std::size_t kept_request_bytes_max = 512;
 
-bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
-  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
 }  // namespace
 
 Call::Call(Owner& owner)
     : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }), owner_(owner) {}
 
-Result<void> Call::parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget) {
+Result<void> Call::take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
+                        MemoryBudget& budget) {
   served_ = &served;
-  payload_bytes_ = frame.header.payload_size;
+  payload_bytes_ = payload_bytes;
   if (new_request_ != served.method->new_request) make_messages(*served.method);
-  bool is_parsed = parse_into(*request_, frame.message);
-  has_extension_ = !frame.extension.empty();
-  if (has_extension_) is_parsed = is_parsed && parse_into(*extension_, frame.extension);
-  if (!is_parsed) {
-    return Error(Code::invalid_argument,
-                 std::string("the request of ") + served.method->full_name +
-                     " cannot be parsed: do both sides have the same proto?");
-  }
+  const auto has_extension = read(*request_, *extension_);
+  if (!has_extension) return has_extension.error();
+  has_extension_ = *has_extension;
   taken_bytes_ = memory_.counted_bytes(payload_bytes_);
   if (taken_bytes_ == 0) return {};
   if (!budget.take(taken_bytes_)) {
@@ -61,13 +53,12 @@ void Call::make_messages(const Method& method) {
   extension_ = google::protobuf::Arena::CreateMessage<RequestExtension>(&memory_.arena());
 }
 
-void Call::accept(ServerConnection& from, std::uint64_t id, Deadline deadline,
-                  TimePoint arrived_at) {
-  connection_ = &from;
+void Call::accept(Caller& caller, std::uint64_t id, Deadline deadline, TimePoint arrived_at) {
+  caller_ = &caller;
   id_ = id;
   deadline_ = deadline;
   arrived_at_ = arrived_at;
-  room_bytes_ = stream_window_bytes;
+  room_bytes_ = caller.stream_window_bytes();
   coroutine::Scheduler::current().timers().arm(*this, deadline);
 }
 
@@ -77,11 +68,11 @@ void Call::run(const Around& around, TimePoint now) {
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
   Context::Facts facts{.deadline = deadline_,
-                       .door = connection_->rules().door,
-                       .may_take_last_stacks = connection_->shares.is_newcomer(),
-                       .peer = connection_->peer(),
-                       .peer_identity = connection_->peer_identity(),
-                       .principal = &connection_->principal(),
+                       .door = caller_->door(),
+                       .may_take_last_stacks = caller_->shares.is_newcomer(),
+                       .peer = caller_->peer(),
+                       .peer_identity = caller_->peer_identity(),
+                       .principal = &caller_->principal(),
                        .arrived_at = arrived_at_,
                        .begun_at = now};
   if (has_extension_) {
@@ -92,7 +83,7 @@ void Call::run(const Around& around, TimePoint now) {
     }
     ReceivedTarget target(*extension_, facts.door);
     if (facts.door == Door::clients && target.has_request_id()) {
-      target.set_scope(connection_->request_scope());
+      target.set_scope(caller_->request_scope());
     }
     facts.object = target.get();
     serve(around, facts);
@@ -112,6 +103,11 @@ void Call::serve(const Around& around, const Context::Facts& facts) {
   CallScope::enter({.deadline = CallScope::before(deadline_, facts.begun_at),
                     .trace = facts.trace,
                     .may_take_last_stacks = facts.may_take_last_stacks});
+  if (auto logged_in = caller_->log_in(); !logged_in) {
+    begun_ = false;
+    answer(std::move(logged_in.error()).with_not_executed());
+    return;
+  }
   Context context(*served_->method, *request_, facts);
   const bool has_sent = answer(served_->meter.run(
       [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
@@ -128,7 +124,7 @@ void Call::reset() {
   }
   give_back_memory();
   served_ = nullptr;
-  connection_ = nullptr;
+  caller_ = nullptr;
   task_ = {};
   place.reset();
   ended_at_ = {};
@@ -138,7 +134,7 @@ void Call::reset() {
 
 void Call::refuse(const Error& error) {
   code_ = error.code();
-  if (!is_one_way()) connection_->refuse(id_, error);
+  if (is_awaited()) caller_->refuse(id_, error);
 }
 
 void Call::give_back_memory() {
@@ -167,27 +163,26 @@ void Call::stop() {
 
 void Call::give_room(std::uint32_t bytes) {
   // More than a window is a caller's error, or an attack that harms only itself.
-  room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, stream_window_bytes);
+  room_bytes_ = std::min(room_bytes_ + std::int64_t{bytes}, caller_->stream_window_bytes());
   if (room_bytes_ > 0) room_.pulse();
 }
 
 Result<void> Call::reply(google::protobuf::Message& message) {
-  if (cancelled_) return {};
-  auto sent =
-      connection_->send_reply({.type = FrameType::reply, .call_id = id_}, message, deadline_);
-  if (!sent && sent.error().code() == Code::resource_exhausted) {
-    return std::move(sent.error())
-        .with_context(std::string("the reply of ") + served_->method->full_name)
-        .with_maybe_executed();
-  }
+  if (!is_awaited()) return {};
+  auto sent = caller_->send_reply(id_, message, deadline_);
+  const bool is_unsendable = !sent && (sent.error().code() == Code::resource_exhausted ||
+                                       sent.error().code() == Code::internal);
   // Other errors mean that the caller is gone or takes nothing: it does not wait for this reply.
-  return {};
+  if (!is_unsendable) return {};
+  return std::move(sent.error())
+      .with_context(std::string("the reply of ") + served_->method->full_name)
+      .with_maybe_executed();
 }
 
 Result<void> Call::write(const google::protobuf::Message& message) {
   if (auto waited = wait_for_room(); !waited) return waited;
   const auto before = static_cast<std::int64_t>(message.ByteSizeLong() + frame_header_size);
-  auto sent = connection_->send({.type = FrameType::item, .call_id = id_}, message, deadline_);
+  auto sent = caller_->send_item(id_, message, deadline_);
   if (sent) room_bytes_ -= before;
   return sent;
 }
@@ -216,17 +211,14 @@ Error Call::why_ended(const Error& error) const {
 }
 
 bool Call::answer(const Result<void>& result) {
-  const bool is_awaited = !cancelled_ && !is_one_way();
-  // Send errors are ignored: they mean that the caller is gone.
   if (!result) {
     // Callers cancel when they give up, mostly because the deadline has passed.
     expired_ = expired_ || (cancelled_ && deadline_.has_passed());
     const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
     code_ = error.code();
-    if (is_awaited) static_cast<void>(connection_->reply_error(id_, error, deadline_));
-  } else if (is_awaited && served_->method->server_streaming) {
-    static_cast<void>(
-        connection_->send_text({.type = FrameType::reply, .call_id = id_}, "", deadline_));
+    if (is_awaited()) caller_->send_error(id_, error, deadline_);
+  } else if (is_awaited() && (served_->method->server_streaming || is_one_way())) {
+    caller_->send_end(id_, deadline_);
   } else {
     return false;
   }

@@ -17,15 +17,23 @@
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
 #include "rpc/context.h"
+#include "rpc/detail/function_ref.h"
+#include "rpc/server/detail/caller.h"
 #include "rpc/server/detail/memory_budget.h"
 #include "rpc/server/detail/request_arena.h"
 #include "rpc/server/detail/served_method.h"
 #include "rpc/service.h"
-#include "rpc/wire/frame.h"
 
-namespace corolane::rpc::detail {
+namespace corolane::rpc {
 
-class ServerConnection;
+class RequestExtension;
+
+namespace detail {
+
+// Reads a request and its extension, which may hold an earlier call's. Returns whether there is an
+// extension; fails with the error for the caller.
+using ReadRequest =
+    FunctionRef<Result<bool>(google::protobuf::Message& request, RequestExtension& extension)>;
 
 class Call final : public ReplySink, private coroutine::Timer {
  public:
@@ -41,11 +49,12 @@ class Call final : public ReplySink, private coroutine::Timer {
   explicit Call(Owner& owner);
   ~Call() { give_back_memory(); }
 
-  // Parses the request and its extension. Fails with invalid_argument when one of them is
-  // malformed, with resource_exhausted when the decoded messages exceed the budget.
-  Result<void> parse(ServedMethod& served, const Frame& frame, MemoryBudget& budget);
-  // The call came over `from` under the caller's id. From now on the deadline ends it.
-  void accept(ServerConnection& from, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
+  // Reads the request, of that size on the wire. Fails as `read` does, and with resource_exhausted
+  // when the decoded messages exceed the budget.
+  Result<void> take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
+                    MemoryBudget& budget);
+  // The call came from `caller` under the caller's id. From now on the deadline ends it.
+  void accept(Caller& caller, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
   // From now on the call has a task, which cancel() and the deadline cancel.
   void bind(coroutine::TaskRef task) { task_ = task; }
   // Runs the filters, observers and handler, unless the caller has given up, and replies. Suspends.
@@ -62,7 +71,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   // The caller has room for `bytes` more of a stream.
   void give_room(std::uint32_t bytes);
 
-  ServerConnection& connection() const { return *connection_; }
+  Caller& caller() const { return *caller_; }
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
   TimePoint arrived_at() const { return arrived_at_; }
@@ -73,7 +82,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::optional<Code> code() const { return code_; }
   bool threw() const { return threw_; }
 
-  // Its index in the connection's list.
+  // Its index in the list of a connection.
   std::size_t index = 0;
   // Its place in the queue while it waits.
   std::optional<std::uint64_t> place;
@@ -86,6 +95,9 @@ class Call final : public ReplySink, private coroutine::Timer {
   Result<void> write(const google::protobuf::Message& message) override;
   Result<void> wait_for_room();
   void serve(const Around& around, const Context::Facts& facts);
+  bool is_awaited() const {
+    return caller_->awaits_every_answer() || (!cancelled_ && !is_one_way());
+  }
   // The error for the caller: why the handler was cancelled, rather than that it was.
   Error why_ended(const Error& error) const;
   // Returns whether it has sent anything, which takes time.
@@ -103,7 +115,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   std::size_t payload_bytes_ = 0;   // On the wire.
   MemoryBudget* budget_ = nullptr;  // Set when it has taken some of it.
   std::size_t taken_bytes_ = 0;
-  ServerConnection* connection_ = nullptr;
+  Caller* caller_ = nullptr;
   std::uint64_t id_ = 0;
   Principal forwarded_for_;  // The client for which a node calls.
   Deadline deadline_ = Deadline::never();
@@ -135,4 +147,5 @@ class CallPool {
   std::vector<std::unique_ptr<Call>> idle_;
 };
 
-}  // namespace corolane::rpc::detail
+}  // namespace detail
+}  // namespace corolane::rpc

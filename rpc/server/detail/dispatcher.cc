@@ -9,8 +9,8 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/crypto.h"
-#include "rpc/call_scope.h"
 #include "rpc/server/detail/server_connection.h"
+#include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -32,6 +32,21 @@ Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePo
   return door == Door::nodes ? own : earlier(own, longest);
 }
 
+bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+// A ReadRequest of a frame.
+Result<bool> read_frame(const Method& method, const Frame& frame,
+                        google::protobuf::Message& request, RequestExtension& extension) {
+  const bool has_extension = !frame.extension.empty();
+  const bool is_parsed = parse_into(request, frame.message) &&
+                         (!has_extension || parse_into(extension, frame.extension));
+  if (is_parsed) return has_extension;
+  return Error(Code::invalid_argument, std::string("the request of ") + method.full_name +
+                                           " cannot be parsed: do both sides have the same proto?");
+}
+
 bool has_less_than_a_tenth_left(std::size_t count, std::size_t count_max) {
   return count >= count_max - count_max / 10;
 }
@@ -48,65 +63,77 @@ Dispatcher::Dispatcher(const Server::Options& options)
 void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
   ServedMethod* const served = methods_.find(frame.header.method_id);
   const bool is_hidden =
-      served != nullptr && connection.rules().door == Door::clients && !served->is_for_clients;
+      served != nullptr && connection.door() == Door::clients && !served->is_for_clients;
   if (served == nullptr || is_hidden) {
     connection.refuse(frame.header.call_id,
                       Error(Code::unimplemented, "the server has no such method"));
     return;
   }
-  if (auto taken = take_on(connection, *served, frame); !taken) {
-    ++served->statistics.refused_count;
-    if (!served->method->one_way) connection.refuse(frame.header.call_id, taken.error());
+  const auto accepted = [&]() -> Result<void> {
+    if (frame.is_too_large) {
+      ++served->statistics.refused_count;
+      return above_limit("a request", frame.header.payload_size, connection.payload_bytes_max())
+          .with_context(served->method->full_name);
+    }
+    const TimePoint arrived_at = connection.heard_at();
+    const auto taken =
+        take_on(connection, *served,
+                {.call_id = frame.header.call_id,
+                 .payload_bytes = frame.header.payload_size,
+                 .deadline = deadline_of(frame, *served->method, connection.door(), arrived_at),
+                 .at = arrived_at},
+                [&](google::protobuf::Message& request, RequestExtension& extension) {
+                  return read_frame(*served->method, frame, request, extension);
+                });
+    return taken ? Result<void>() : taken.error();
+  }();
+  if (!accepted && !served->method->one_way) {
+    connection.refuse(frame.header.call_id, accepted.error());
   }
 }
 
-Result<void> Dispatcher::take_on(ServerConnection& connection, ServedMethod& served,
-                                 const Frame& frame) {
-  if (frame.is_too_large) {
-    return above_limit("a request", frame.header.payload_size, connection.payload_bytes_max())
-        .with_context(served.method->full_name);
-  }
-  const TimePoint arrived_at = connection.heard_at();
-  const Deadline deadline = deadline_of(frame, *served.method, connection.rules().door, arrived_at);
-  if (auto may = check_may_begin(connection, served); !may) return may;
-  const auto verdict = admission_.judge(served.method->priority, connection.waiting, served.waiting,
-                                        beginning_count_, deadline, arrived_at);
+Result<Call*> Dispatcher::take_on(Caller& caller, ServedMethod& served, const Arrival& arrival,
+                                  ReadRequest read) {
+  auto taken = take_on_unless_full(caller, served, arrival, read);
+  if (!taken) ++served.statistics.refused_count;
+  return taken;
+}
+
+Result<Call*> Dispatcher::take_on_unless_full(Caller& caller, ServedMethod& served,
+                                              const Arrival& arrival, ReadRequest read) {
+  if (auto may = check_may_begin(caller, served); !may) return may.error();
+  const auto verdict = admission_.judge(served.method->priority, caller.waiting, served.waiting,
+                                        beginning_count_, arrival.deadline, arrival.at);
   if (!verdict.is_admitted) return overload(served.method->priority, verdict.delay);
 
   Call& call = calls_.take();
-  if (auto parsed = call.parse(served, frame, memory_); !parsed) {
+  if (auto taken = call.take(served, arrival.payload_bytes, read, memory_); !taken) {
     calls_.give_back(call);
-    return parsed;
+    return taken.error();
   }
-  call.accept(connection, frame.header.call_id, deadline, arrived_at);
+  call.accept(caller, arrival.call_id, arrival.deadline, arrival.at);
   if (admission_.waiting_count() > 0 || beginning_count_ >= admission_.beginning_max()) {
     wait_for_turn(call);
   } else if (auto begun = begin(call); !begun) {
     calls_.give_back(call);
-    return begun;
+    return begun.error();
   }
-  connection.add(call);
+  caller.add(call);
   ++served.statistics.running_count;
   ++running_count_;
-  return {};
+  return &call;
 }
 
-Result<void> Dispatcher::check_may_begin(ServerConnection& connection,
-                                         const ServedMethod& served) const {
+Result<void> Dispatcher::check_may_begin(Caller& caller, const ServedMethod& served) const {
   if (refuses_all_) return Error(Code::unavailable, "the server is stopping");
-  const std::size_t calls_max = connection.rules().call_count_max;
-  if (connection.call_count() >= calls_max) {
-    return Error(Code::resource_exhausted,
-                 std::to_string(calls_max) + " calls of this connection are running already")
-        .with_retry_after(options_.admission.retry_after);
-  }
+  if (auto may = caller.check_may_call(); !may) return may;
   if (served.statistics.running_count >= options_.calls_per_method_max) {
     return Error(Code::resource_exhausted, std::to_string(options_.calls_per_method_max) +
                                                " calls of " + served.method->full_name +
                                                " are running already")
         .with_retry_after(options_.admission.retry_after);
   }
-  if (connection.shares.is_counted() && !connection.shares.may_take(is_scarce(served))) {
+  if (caller.shares.is_counted() && !caller.shares.may_take(is_scarce(served))) {
     return Error(Code::resource_exhausted, "the share of calls of this address is taken already")
         .with_retry_after(options_.admission.retry_after);
   }
@@ -138,14 +165,12 @@ Error Dispatcher::no_stack(Error reason) {
 
 void Dispatcher::wait_for_turn(Call& call) {
   call.place = ring_of(call).push(call);
-  admission_.waits(call.served().method->priority, call.connection().waiting,
-                   call.served().waiting);
+  admission_.waits(call.served().method->priority, call.caller().waiting, call.served().waiting);
 }
 
 Result<void> Dispatcher::begin(Call& call) {
   // Other calls may have begun since this one arrived, and their work takes stacks too.
-  if (coroutine::Scheduler::current().stacks().is_scarce() &&
-      !call.connection().shares.is_newcomer()) {
+  if (coroutine::Scheduler::current().stacks().is_scarce() && !call.caller().shares.is_newcomer()) {
     return refusal("the last stacks are for addresses that hold few", Duration::zero());
   }
   auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
@@ -165,7 +190,7 @@ void Dispatcher::begin_waiting(TimePoint now) {
     while (!ring.empty() && beginning_count_ < admission_.beginning_max()) {
       Call& call = ring.pop();
       call.place.reset();
-      admission_.leaves(call.served().method->priority, call.connection().waiting,
+      admission_.leaves(call.served().method->priority, call.caller().waiting,
                         call.served().waiting);
       if (auto begun = begin(call); !begun) {
         call.refuse(begun.error());
@@ -208,8 +233,7 @@ void Dispatcher::run(Call& call) {
 void Dispatcher::finish(Call& call) {
   last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
   count_end(call.served().statistics, call.code(), call.threw(), last_end_ - call.arrived_at());
-  ServerConnection& connection = call.connection();
-  connection.remove(call);
+  call.caller().remove(call);
   calls_.give_back(call);
 }
 
@@ -228,8 +252,7 @@ void Dispatcher::count_end(Server::MethodStatistics& method, std::optional<Code>
 void Dispatcher::gave_up(Call& call) {
   if (!call.place) return;
   ring_of(call).leave(*call.place);
-  admission_.leaves(call.served().method->priority, call.connection().waiting,
-                    call.served().waiting);
+  admission_.leaves(call.served().method->priority, call.caller().waiting, call.served().waiting);
   finish(call);
 }
 
@@ -237,60 +260,6 @@ Result<void> Dispatcher::drain(Deadline deadline) {
   auto drained = handlers_.join(deadline);
   if (!drained) handlers_.cancel_and_join();
   return drained;
-}
-
-Result<void> Dispatcher::call(const Method& method, const google::protobuf::Message& request,
-                              const Context::Facts& facts, ReplySink& sink) {
-  ServedMethod* const served = methods_.find(method.id);
-  if (served == nullptr) return Error(Code::unimplemented, "the server has no such method");
-  Server::MethodStatistics& statistics = served->statistics;
-  const TimePoint arrived_at = now();
-  const auto verdict = admission_.judge(method.priority, called_here_, served->waiting,
-                                        beginning_count_, facts.deadline, arrived_at);
-  if (refuses_all_ || !verdict.is_admitted) {
-    ++statistics.refused_count;
-    if (refuses_all_) {
-      return Error(Code::unavailable, "the server is stopping").with_not_executed();
-    }
-    return overload(method.priority, verdict.delay).with_not_executed();
-  }
-
-  bool threw = false;
-  Context::Facts timed = facts;
-  timed.arrived_at = arrived_at;
-  // A separate task gives the handler the stack size that the method asks for, and can be
-  // cancelled.
-  auto handler = coroutine::spawn(
-      served->task_name,
-      [&]() -> Result<void> {
-        CallScope::enter({.deadline = CallScope::before(facts.deadline, arrived_at),
-                          .trace = facts.trace,
-                          .may_take_last_stacks = facts.may_take_last_stacks});
-        Context context(method, request, timed);
-        return served->meter.run(
-            [&] { return serve_call(around_, *served, request, context, sink, threw); });
-      },
-      {.stack_size_bytes = method.stack_size_bytes});
-  if (handler.is_done()) {  // It has no task, and so never runs.
-    ++statistics.refused_count;
-    return no_stack(std::move(handler.join(Deadline::never()).error())).with_not_executed();
-  }
-  ++statistics.running_count;
-  ++running_count_;
-  auto result = handler.join(facts.deadline);
-  if (!handler.is_done()) {
-    const bool is_late = facts.deadline.has_passed();
-    handler.cancel();
-    handler = {};
-    if (is_late) {
-      result = Error(Code::deadline_exceeded,
-                     std::string(method.full_name) + " did not end within its deadline")
-                   .with_maybe_executed();
-    }
-  }
-  const auto code = result ? std::nullopt : std::optional(result.error().code());
-  count_end(statistics, code, threw, now() - arrived_at);
-  return result;
 }
 
 void Dispatcher::count_into(Server::Statistics& statistics) const {

@@ -20,8 +20,11 @@
 #include "rpc/server/detail/served_method.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/detail/call_ring.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::rpc::detail {
+
+class ServerConnection;
 
 class Dispatcher final : private Call::Owner {
  public:
@@ -34,13 +37,20 @@ class Dispatcher final : private Call::Owner {
   void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }
 
-  // On the loop's stack: accepts the request or answers it with an error.
-  void serve(ServerConnection& connection, const Frame& frame);
+  // A request for a method, as far as admission looks at it.
+  struct Arrival {
+    std::uint64_t call_id = 0;
+    std::size_t payload_bytes = 0;
+    Deadline deadline = Deadline::never();
+    TimePoint at{};
+  };
+  // On the loop's stack: accepts a call, or fails with the error for its caller, who is not told
+  // here. Reads the request only if the call may begin or wait.
+  Result<Call*> take_on(Caller& caller, ServedMethod& served, const Arrival& arrival,
+                        ReadRequest read);
 
-  // Runs a call that did not arrive as a frame. Suspends until it has ended. Fails as a call by
-  // frame would.
-  Result<void> call(const Method& method, const google::protobuf::Message& request,
-                    const Context::Facts& facts, ReplySink& sink);
+  // On the loop's stack: accepts the request of a frame, or answers it with an error.
+  void serve(ServerConnection& connection, const Frame& frame);
 
   // From now on requests are refused.
   void refuse_all() { refuses_all_ = true; }
@@ -51,8 +61,9 @@ class Dispatcher final : private Call::Owner {
   void count_into(Server::Statistics& statistics) const;
 
  private:
-  Result<void> take_on(ServerConnection& connection, ServedMethod& served, const Frame& frame);
-  Result<void> check_may_begin(ServerConnection& connection, const ServedMethod& served) const;
+  Result<Call*> take_on_unless_full(Caller& caller, ServedMethod& served, const Arrival& arrival,
+                                    ReadRequest read);
+  Result<void> check_may_begin(Caller& caller, const ServedMethod& served) const;
   bool is_scarce(const ServedMethod& served) const;
   Error refusal(const std::string& why, Duration delay);
   Error overload(Priority priority, Duration delay);
@@ -88,7 +99,6 @@ class Dispatcher final : private Call::Owner {
   // By priority.
   std::array<std::uint64_t, priority_count> shed_counts_{};
   std::array<Histogram, priority_count> queue_delay_us_{};
-  Admission::Share called_here_;
   CallPool calls_;
   coroutine::TaskGroup handlers_;
 };

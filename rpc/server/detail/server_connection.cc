@@ -50,8 +50,10 @@ ServerConnection::ServerConnection(Host& host, std::uint64_t id,
     : Connection(std::move(stream), std::move(handshake), limits),
       host_(host),
       id_(id),
-      rules_(rules),
-      peer_(to_string(this->stream().peer_endpoint())) {}
+      rules_(rules) {
+  door_ = rules.door;
+  peer_ = to_string(this->stream().peer_endpoint());
+}
 
 std::string_view ServerConnection::request_scope() {
   if (request_scope_.empty()) request_scope_ = scope_of(requester(), peer_identity_, principal_.id);
@@ -77,9 +79,33 @@ void ServerConnection::remove(Call& call) {
   if (closed_ && calls_.empty()) host_.ended(*this);
 }
 
-Result<void> ServerConnection::reply_error(std::uint64_t call_id, const Error& error,
-                                           Deadline deadline) {
-  return send_text(error_header(call_id, error), error.message(), deadline, error.detail());
+Result<void> ServerConnection::check_may_call() const {
+  if (calls_.size() < rules_.call_count_max) return {};
+  return Error(Code::resource_exhausted, std::to_string(rules_.call_count_max) +
+                                             " calls of this connection are running already")
+      .with_retry_after(rules_.retry_after);
+}
+
+Result<void> ServerConnection::send_reply(std::uint64_t call_id,
+                                          const google::protobuf::Message& message,
+                                          Deadline deadline) {
+  return Connection::send_reply({.type = FrameType::reply, .call_id = call_id}, message, deadline);
+}
+
+Result<void> ServerConnection::send_item(std::uint64_t call_id,
+                                         const google::protobuf::Message& message,
+                                         Deadline deadline) {
+  return send({.type = FrameType::item, .call_id = call_id}, message, deadline);
+}
+
+// A failure means that the client is gone.
+void ServerConnection::send_end(std::uint64_t call_id, Deadline deadline) {
+  static_cast<void>(send_text({.type = FrameType::reply, .call_id = call_id}, "", deadline));
+}
+
+void ServerConnection::send_error(std::uint64_t call_id, const Error& error, Deadline deadline) {
+  static_cast<void>(
+      send_text(error_header(call_id, error), error.message(), deadline, error.detail()));
 }
 
 void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {

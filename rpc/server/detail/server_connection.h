@@ -2,6 +2,7 @@
 // A client as the server sees it: its connection and its calls in flight.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,17 +10,14 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "net/address_shares.h"
 #include "net/connection_bound.h"
 #include "rpc/principal.h"
-#include "rpc/server/detail/admission.h"
+#include "rpc/server/detail/caller.h"
 #include "rpc/wire/detail/connection.h"
 
 namespace corolane::rpc::detail {
 
-class Call;
-
-class ServerConnection final : public Connection {
+class ServerConnection final : public Connection, public Caller {
  public:
   // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
@@ -42,6 +40,8 @@ class ServerConnection final : public Connection {
     bool needs_peer_certificate = false;
     Door door = Door::nodes;
     std::size_t call_count_max = 0;
+    // What refused calls are told to wait.
+    std::chrono::milliseconds retry_after{};
     const Login* login = nullptr;  // Null: every peer is anonymous.
   };
 
@@ -50,12 +50,6 @@ class ServerConnection final : public Connection {
 
   std::uint64_t id() const { return id_; }
   const Rules& rules() const { return rules_; }
-  // "10.1.0.7:52310".
-  std::string_view peer() const { return peer_; }
-  // The peer's identity by its certificate; empty without one, and before the handshake is done.
-  std::string_view peer_identity() const { return peer_identity_; }
-  // After the handshake.
-  const Principal& principal() const { return principal_; }
   // The outcome of a login, for which the host was asked. Does nothing when the client has left
   // meanwhile.
   void logged_in(Result<Principal> principal);
@@ -65,22 +59,16 @@ class ServerConnection final : public Connection {
     login_ = task;
     shares.take();
   }
-  // The RequestId::scope of its requests, after the handshake: the same on all connections with the
-  // same requester, certificate and principal, each of which may be absent; unique to this
-  // connection when all are.
-  std::string_view request_scope();
+  // After the handshake: the same on all connections with the same requester, certificate and
+  // principal, each of which may be absent; unique to this connection when all are.
+  std::string_view request_scope() override;
 
   std::size_t call_count() const { return calls_.size(); }
   // So far.
   std::uint64_t ended_call_count() const { return ended_call_count_; }
-  void add(Call& call);
-  void remove(Call& call);
-
-  // Called from a task: suspends while the client takes nothing. Fails as send() does.
-  Result<void> reply_error(std::uint64_t call_id, const Error& error, Deadline deadline);
-  // Refuses a call whose handler has not begun, and says so to the client. On the loop's stack:
-  // never suspends. Closes a client that does not read its refusals.
-  void refuse(std::uint64_t call_id, const Error& error);
+  void add(Call& call) override;
+  void remove(Call& call) override;
+  void refuse(std::uint64_t call_id, const Error& error) override;
 
   // Asks the client to make no new calls here. It answers, and closes when it has all replies.
   void ask_to_leave();
@@ -89,14 +77,19 @@ class ServerConnection final : public Connection {
   // Ends all streams that the client reads: they have no natural end.
   void cancel_streams();
 
-  // Its calls that wait to begin.
-  Admission::Share waiting;
   // Its place among all connections; empty for a connection that was turned away.
   net::ConnectionBound::Place place;
-  // Counts its calls with those of its address. Empty at the nodes' door.
-  net::AddressShares::Guest shares;
 
  private:
+  std::int64_t stream_window_bytes() const override { return rpc::stream_window_bytes; }
+  bool awaits_every_answer() const override { return false; }
+  Result<void> check_may_call() const override;
+  Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
+                          Deadline deadline) override;
+  Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
+                         Deadline deadline) override;
+  void send_end(std::uint64_t call_id, Deadline deadline) override;
+  void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) override;
   Result<bool> on_hello() override;
   void end_login();
   Result<void> on_open() override;
@@ -108,9 +101,6 @@ class ServerConnection final : public Connection {
   Host& host_;
   const std::uint64_t id_;
   const Rules rules_;
-  const std::string peer_;
-  std::string peer_identity_;
-  Principal principal_;
   coroutine::TaskRef login_;
   std::string request_scope_;  // Empty until the first use.
   std::vector<Call*> calls_;

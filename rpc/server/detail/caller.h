@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The far end of calls: a connection of frames, or a request over HTTP. Admission, deadlines and
+// statistics are the same for both; each knows its own way back.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "net/address_shares.h"
+#include "rpc/options.h"
+#include "rpc/principal.h"
+#include "rpc/server/detail/admission.h"
+
+namespace corolane::rpc::detail {
+
+class Call;
+
+class Caller {
+ public:
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  Door door() const { return door_; }
+  // "10.1.0.7:52310".
+  std::string_view peer() const { return peer_; }
+  // By its certificate; empty without one.
+  std::string_view peer_identity() const { return peer_identity_; }
+  const Principal& principal() const { return principal_; }
+  // The RequestId::scope of its requests.
+  virtual std::string_view request_scope() = 0;
+  // How much of a stream it takes before it grants more; each item counts with its header.
+  virtual std::int64_t stream_window_bytes() const = 0;
+  // Whether it awaits an answer to one-way calls, and to calls that it has given up.
+  virtual bool awaits_every_answer() const = 0;
+
+  // Why it may make no more calls now, if it may not.
+  virtual Result<void> check_may_call() const = 0;
+  virtual void add(Call& call) = 0;
+  virtual void remove(Call& call) = 0;
+  // Finds the principal, in the task of the call, where that was not done before. May suspend.
+  virtual Result<void> log_in() { return {}; }
+
+  // These send one answer to a call in its task; they suspend while the caller takes nothing.
+  //
+  // The one reply. Fails, and sends nothing, with resource_exhausted when the caller does not take
+  // one that large, with internal when it cannot be put in the caller's format.
+  virtual Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
+                                  Deadline deadline) = 0;
+  // The next message of a stream. Fails in the same way.
+  virtual Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
+                                 Deadline deadline) = 0;
+  // The end of a stream or of a one-way call.
+  virtual void send_end(std::uint64_t call_id, Deadline deadline) = 0;
+  virtual void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) = 0;
+
+  // Refuses a call whose handler has not begun, and says so to the caller. On the loop's stack:
+  // never suspends. Closes a caller that does not read its refusals.
+  virtual void refuse(std::uint64_t call_id, const Error& error) = 0;
+
+  // Its calls that wait to begin.
+  Admission::Share waiting;
+  // Counts its calls with those of its address. Empty at the nodes' door.
+  net::AddressShares::Guest shares;
+
+ protected:
+  Caller() = default;
+  ~Caller() = default;
+
+  Door door_ = Door::nodes;
+  std::string peer_;
+  std::string peer_identity_;
+  Principal principal_;
+};
+
+}  // namespace corolane::rpc::detail
