@@ -80,6 +80,17 @@ Result<void> check_http(const std::string& text) {
   return text.empty() ? Result<void>() : check_listen(text);
 }
 
+// As browsers send it: a scheme and a host, without a path.
+Result<void> check_origin(const std::string& text) {
+  const std::size_t scheme_end = text.find("://");
+  const bool is_origin = scheme_end != std::string::npos && scheme_end > 0 &&
+                         scheme_end + 3 < text.size() &&
+                         text.find('/', scheme_end + 3) == std::string::npos;
+  if (text == "*" || is_origin) return {};
+  return invalid("an origin is a scheme and a host, such as https://game.example, or *; not \"" +
+                 text + "\"");
+}
+
 Result<void> check_server(const std::string& text) {
   auto host = net::parse_host_port(text);
   if (!host) return host.error();
@@ -209,6 +220,9 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "Where the services are served over HTTP (JSON, Connect protocol), as "
                 "address:port; empty: nowhere.",
                 config::where(check_http, "address:port or nothing"));
+  section.field("http_origins", value.http_origins,
+                "The origins of web pages whose scripts may call over HTTP; * stands for all.",
+                config::where(check_origin, "https://game.example, or *"));
   section.field("public_methods_only", value.public_methods_only,
                 "Whether clients may call only methods with the option `public`; false is for "
                 "development on a loopback address.");

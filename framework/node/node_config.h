@@ -69,6 +69,8 @@ struct LoginConfig {
 struct ClientsConfig {
   std::string listen = "127.0.0.1:8460";
   std::string http = {};  // Empty: the services are not served by HTTP.
+  // Of web pages whose scripts may call by HTTP: "https://game.example", or "*" for all.
+  std::vector<std::string> http_origins = {};
   // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
   bool public_methods_only = true;
   bool reflection = true;

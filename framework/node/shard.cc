@@ -190,12 +190,12 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
   http_face_ = std::make_unique<rpc::HttpFace>(
       *rpc_server_, rpc::HttpFace::Options{.door = rpc::Door::clients,
                                            .login = client_login(),
+                                           .origins = clients.http_origins,
                                            .lists_services = clients.reflection});
   http_server_ = std::make_unique<net::HttpServer>(
-      clients_network_->network(), http_face_->handler(),
+      clients_network_->network(), *http_face_,
       net::HttpServer::Options{.limits = {.body_bytes_max = clients.request_size_max.count},
-                               .connections = &surroundings_.http_connections,
-                               .requests = &rpc_server_->call_shares()});
+                               .connections = &surroundings_.http_connections});
   return http_server_->listen(endpoint, shares_port);
 }
 

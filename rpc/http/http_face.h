@@ -4,7 +4,7 @@
 // many languages can call them:
 //
 //   rpc::HttpFace face(server, {.door = rpc::Door::clients});
-//   net::HttpServer http(network, face.handler(), {});
+//   net::HttpServer http(network, face, {});
 //   auto endpoint = http.listen({"127.0.0.1", 8080});
 //
 // A call by hand:
@@ -12,11 +12,12 @@
 //     curl --json '{"text":"hello"}' http://127.0.0.1:8080/package.Service/Method
 //
 // Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
-// idempotency_level is NO_SIDE_EFFECTS. Streams are refused; one-way methods are answered with an
-// empty message when they have ended. Admission, filters, deadlines and statistics are the
-// server's; the traceparent header is passed on. A client that disconnects
-// cancels its call. `GET /` lists the services: as text, as HTML to browsers, as JSON with
-// ?format=json.
+// idempotency_level is NO_SIDE_EFFECTS. Streams: POST with application/connect+json or
+// application/connect+proto. One-way methods are answered with an
+// empty message when they have ended. Admission, limits, filters, deadlines and statistics are the
+// server's: a request that may not begin waits or is refused without a task. The traceparent header
+// is passed on. A client that disconnects cancels its call. `GET /` lists the services: as text, as
+// HTML to browsers, as JSON with ?format=json.
 //
 // For a service of objects the header `Corolane-Object: ID` names the object that is called,
 // percent-encoded ("%25") for a percent sign and for characters that a header cannot hold.
@@ -26,41 +27,39 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "net/http/http_server.h"
+#include "net/http/http_exchange.h"
 #include "rpc/server/server.h"
 
 namespace corolane::rpc {
 
-class HttpFace {
+class HttpFace final : public net::HttpService {
  public:
   struct Options {
     DoorChoice door;
-    // Finds the principal of each request by its bearer token. Empty: every client is anonymous.
+    // Finds the principal of each request by its bearer token, in the task of the call. Empty:
+    // every client is anonymous.
     Login login = {};
+    // The origins of web pages whose scripts may call, such as "https://game.example"; "*" stands
+    // for all. Browsers refuse the answers to scripts of other origins
+    // (https://fetch.spec.whatwg.org/#http-cors-protocol).
+    std::vector<std::string> origins = {};
     // Whether `GET /` lists the services.
     bool lists_services = true;
-    // How much memory decoded requests may take until they are served.
-    std::size_t decoded_bytes_max = std::size_t{64} << 20;
     // The maximum size of one reply in binary form. HTTP has no limit, but clients do.
     std::size_t reply_bytes_max = std::size_t{16} << 20;
   };
 
-  // `server` outlives the face.
+  // `server` outlives the face, and has all its services.
   HttpFace(Server& server, Options options);
   ~HttpFace();
   HttpFace(const HttpFace&) = delete;
   HttpFace& operator=(const HttpFace&) = delete;
 
-  // Answers one request. Suspends until the call has ended.
-  void answer(const net::HttpRequest& request, net::HttpResponse& response);
-
-  // The same as a handler for a net::HttpServer; the face outlives that server.
-  net::HttpFiller handler() {
-    return [this](const net::HttpRequest& request, net::HttpResponse& response) {
-      answer(request, response);
-    };
-  }
+  // For a net::HttpServer.
+  void begin(net::HttpExchange& exchange) override;
 
  private:
   class Impl;

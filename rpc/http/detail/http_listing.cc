@@ -92,7 +92,7 @@ std::string as_text(const std::vector<ServiceLines>& services) {
       if (!line.request_type.empty()) {
         text.append("  ").append(line.request_type).append(" -> ").append(line.reply_type);
       }
-      if (line.method->server_streaming) text += "  (a stream: not over HTTP)";
+      if (line.method->server_streaming) text += "  (a stream)";
       text += "\n";
       append_indented(text, "    ", line.comment);
     }

@@ -289,7 +289,7 @@ TEST_F(LoginTest, RequestsByHttpLogInWithABearerToken) {
                                .login = [this](std::string_view token, const LoginPeer& peer) {
                                  return log_in(token, peer);
                                }});
-  net::HttpServer http(network_, face.handler(), {.sends_date = false});
+  net::HttpServer http(network_, face, net::HttpServer::Options{.sends_date = false});
   const auto endpoint = http.listen({"server", 0});
   ASSERT_TRUE(endpoint);
   const auto post = [&](const std::string& authorization) {

@@ -21,7 +21,7 @@ class ClientDeadlineTest : public testing::Test {
   // The answer to a call over HTTP that sleeps for half a minute.
   net::HttpResponse sleep_by_http(rpc::Door door, const std::string& timeout_ms) {
     rpc::HttpFace face(world_.server, {.door = door});
-    net::HttpServer http(world_.network, face.handler(), net::HttpServer::Options{});
+    net::HttpServer http(world_.network, face, net::HttpServer::Options{});
     const auto endpoint = http.listen({"server", 0});
     EXPECT_TRUE(endpoint);
     auto response = net::fetch_http(

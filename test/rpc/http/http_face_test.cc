@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,9 +36,19 @@ class HttpFaceTest : public testing::Test {
 
   // Call it before the first request, if at all.
   void serve(rpc::HttpFace::Options options = {.door = rpc::Door::nodes}) {
-    face_.emplace(server_, options);
-    http_.emplace(network_, face_->handler(), net::HttpServer::Options{.sends_date = false});
+    serve_from(server_, std::move(options));
+  }
+  // A server that is destroyed before this fixture is stopped by stop().
+  void serve_from(rpc::Server& server,
+                  rpc::HttpFace::Options options = {.door = rpc::Door::nodes}) {
+    face_.emplace(server, std::move(options));
+    http_.emplace(network_, *face_, net::HttpServer::Options{.sends_date = false});
     endpoint_ = http_->listen({"server", 0}).value_or(net::Endpoint{});
+  }
+
+  void stop() {
+    http_.reset();
+    face_.reset();
   }
 
   net::HttpResponse fetch(const net::HttpRequest& request) {
@@ -269,18 +282,99 @@ TEST_F(HttpFaceTest, OneWayMethodsAreAnsweredWhenTheyHaveEnded) {
   EXPECT_EQ(echo_.noted, (std::vector<std::string>{"kept"}));
 }
 
-TEST_F(HttpFaceTest, StreamsAreRefusedInTheirOwnFormat) {
+// The envelopes of a stream: flags and content.
+std::vector<std::pair<int, std::string>> envelopes_of(std::string_view body) {
+  std::vector<std::pair<int, std::string>> envelopes;
+  while (body.size() >= 5) {
+    std::size_t size = 0;
+    for (const char byte : body.substr(1, 4)) size = size << 8 | static_cast<unsigned char>(byte);
+    if (body.size() < 5 + size) break;
+    envelopes.emplace_back(body[0], body.substr(5, size));
+    body.remove_prefix(5 + size);
+  }
+  EXPECT_TRUE(body.empty()) << "cut off";
+  return envelopes;
+}
+
+std::string envelope(std::string_view message) {
+  std::string text("\0\0\0\0", 4);
+  text += static_cast<char>(message.size());
+  return text.append(message);
+}
+
+const net::HttpHeaders json_stream = {{"Content-Type", "application/connect+json"}};
+
+TEST_F(HttpFaceTest, AStreamIsAnsweredInEnvelopes) {
+  const auto response =
+      post("Echo/Count", envelope(R"({"count":3,"milliseconds":"50"})"), json_stream);
+  EXPECT_EQ(response.status, 200u);
+  EXPECT_EQ(response.content_type, "application/connect+json");
+  EXPECT_EQ(envelopes_of(response.body),
+            (std::vector<std::pair<int, std::string>>{
+                {0, "{}"}, {0, R"({"number":1})"}, {0, R"({"number":2})"}, {2, "{}"}}));
+
+  CountRequest request;
+  request.set_count(2);
+  const auto proto = post("Echo/Count", envelope(request.SerializeAsString()),
+                          {{"Content-Type", "application/connect+proto"}});
+  const auto envelopes = envelopes_of(proto.body);
+  ASSERT_EQ(envelopes.size(), 3u);
+  CountReply reply;
+  EXPECT_TRUE(reply.ParseFromString(envelopes[1].second));
+  EXPECT_EQ(reply.number(), 1u);
+  EXPECT_EQ(envelopes[2], (std::pair<int, std::string>{2, "{}"}));
+}
+
+TEST_F(HttpFaceTest, AnErrorOfAStreamIsInItsLastEnvelope) {
+  const auto late = post("Echo/Count", envelope(R"({"count":1,"errorCode":5})"), json_stream);
+  EXPECT_EQ(late.status, 200u);
+  EXPECT_EQ(envelopes_of(late.body),
+            (std::vector<std::pair<int, std::string>>{
+                {0, "{}"}, {2, R"({"error":{"code":"not_found","message":"as was asked for"}})"}}));
+  for (const std::string& malformed :
+       {std::string(), envelope("{"), envelope("{}").substr(0, 6), envelope("{}") + envelope("{}"),
+        "\x01" + envelope("{}").substr(1)}) {
+    const auto refused = post("Echo/Count", malformed, json_stream);
+    EXPECT_EQ(refused.status, 200u);
+    const auto envelopes = envelopes_of(refused.body);
+    ASSERT_EQ(envelopes.size(), 1u);
+    EXPECT_EQ(envelopes[0].first, 2);
+    EXPECT_THAT(envelopes[0].second, testing::StartsWith(R"({"error":{"code":"invalid_argument")"));
+  }
+}
+
+TEST_F(HttpFaceTest, AStreamIsReadBeforeItHasEnded) {
+  serve();
+  auto stream = network_.connect({"server", endpoint_.port}, Deadline::after(1s));
+  ASSERT_TRUE(stream);
+  const std::string body = envelope(R"({"count":100,"milliseconds":"60000"})");
+  const std::string request =
+      "POST /corolane.test.Echo/Count HTTP/1.1\r\nHost: h\r\n"
+      "Content-Type: application/connect+json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
+  ASSERT_TRUE((*stream)->try_write(net::bytes_of(request)));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  std::array<std::byte, 1024> buffer;
+  const auto size = (*stream)->read_some(buffer, Deadline::after(1s));
+  ASSERT_TRUE(size);
+  EXPECT_THAT(std::string(net::text_of(std::span(buffer).first(*size))),
+              testing::EndsWith(std::string("\r\n7\r\n\0\0\0\0\x02{}\r\n", 15)));
+  EXPECT_EQ(server_.statistics().stream_count, 1u);
+  (*stream)->close();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_EQ(server_.statistics().stream_count, 0u);
+  EXPECT_EQ(echo_.cancelled_count, 1);
+}
+
+TEST_F(HttpFaceTest, AStreamHasATypeOfItsOwn) {
   const auto unary = post("Echo/Count", "{}");
-  EXPECT_EQ(unary.status, 501u);
-  EXPECT_THAT(unary.body, HasSubstr("is a stream, which is not served by HTTP"));
-  const auto stream = post("Echo/Count", "", {{"Content-Type", "application/connect+json"}});
-  EXPECT_EQ(stream.status, 200u);
-  EXPECT_EQ(stream.content_type, "application/connect+json");
-  ASSERT_GT(stream.body.size(), 5u);
-  EXPECT_EQ(stream.body.substr(0, 4), std::string("\x02\0\0\0", 4));
-  EXPECT_EQ(static_cast<std::size_t>(static_cast<unsigned char>(stream.body[4])),
-            stream.body.size() - 5);
-  EXPECT_THAT(stream.body, HasSubstr(R"({"error":{"code":"unimplemented")"));
+  EXPECT_EQ(unary.status, 415u);
+  EXPECT_EQ(unary.headers.find("Accept-Post"),
+            "application/connect+json, application/connect+proto");
+  const auto stream = post("Echo/Echo", envelope("{}"), json_stream);
+  EXPECT_EQ(stream.status, 415u);
+  EXPECT_THAT(stream.body, HasSubstr("takes application/json or application/proto, not "
+                                     "\\\"application/connect+json\\\""));
 }
 
 TEST_F(HttpFaceTest, AnExceptionIsInternal) {
@@ -299,11 +393,14 @@ TEST_F(HttpFaceTest, AReplyHasALimit) {
 }
 
 TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
-  serve({.door = rpc::Door::nodes, .decoded_bytes_max = 3'000});
+  rpc::Server server(network_, {.decoded_bytes_max = 3'000});
+  ASSERT_TRUE(server.add(echo_) && server.add(mirror_));
+  serve_from(server);
   EXPECT_EQ(post("Echo/Echo", R"({"text":")" + std::string(1'000, 'x') + "\"}").status, 200u);
   std::string children;
   for (int i = 0; i < 100; ++i) children += i == 0 ? "{}" : ",{}";
   EXPECT_EQ(post("Mirror/Reflect", "{\"children\":[" + children + "]}").status, 429u);
+  stop();
 }
 
 TEST_F(HttpFaceTest, AMethodWithoutSideEffectsMayBeCalledWithGet) {
@@ -324,6 +421,34 @@ TEST_F(HttpFaceTest, AMethodWithoutSideEffectsMayBeCalledWithGet) {
   }
 }
 
+TEST_F(HttpFaceTest, PagesOfNamedOriginsMayCall) {
+  serve({.door = rpc::Door::nodes, .origins = {"https://game.example"}});
+  const auto asked = [&](const std::string& origin) {
+    return fetch({.method = "OPTIONS",
+                  .target = "/corolane.test.Echo/Echo",
+                  .headers = {{"Origin", origin},
+                              {"Access-Control-Request-Method", "POST"},
+                              {"Access-Control-Request-Headers", "content-type"}}});
+  };
+  const auto allowed = asked("https://game.example");
+  EXPECT_EQ(allowed.status, 204u);
+  EXPECT_EQ(allowed.headers.find("Access-Control-Allow-Origin"), "https://game.example");
+  EXPECT_EQ(allowed.headers.find("Access-Control-Allow-Methods"), "GET, POST");
+  EXPECT_EQ(allowed.headers.find("Access-Control-Allow-Headers"), "*, Authorization");
+  const auto called =
+      post("Echo/Echo", "{}",
+           {{"Content-Type", "application/json"}, {"Origin", "https://game.example"}});
+  EXPECT_EQ(called.status, 200u);
+  EXPECT_EQ(called.headers.find("Access-Control-Allow-Origin"), "https://game.example");
+  EXPECT_EQ(called.headers.find("Vary"), "Origin");
+
+  const auto refused = asked("https://game.example.evil");
+  EXPECT_EQ(refused.status, 403u);
+  EXPECT_EQ(refused.headers.find("Access-Control-Allow-Origin"), "");
+  EXPECT_THAT(refused.body, HasSubstr("web pages of https://game.example.evil may not call"));
+  EXPECT_EQ(echo_.echoed.size(), 1u);
+}
+
 TEST_F(HttpFaceTest, PlayersReachOnlyPublicMethods) {
   serve({.door = rpc::Door::clients});
   EXPECT_EQ(post("Mirror/Show", "{}").status, 200u);
@@ -341,7 +466,7 @@ TEST_F(HttpFaceTest, TheRootListsTheServices) {
               HasSubstr("\n  POST /corolane.test.Echo/Echo  corolane.test.EchoRequest -> "
                         "corolane.test.EchoReply\n    Returns the text.\n"));
   EXPECT_THAT(text.body, HasSubstr("/Count  corolane.test.CountRequest -> corolane.test.CountReply"
-                                   "  (a stream: not over HTTP)\n"));
+                                   "  (a stream)\n"));
   const auto html = fetch({.target = "/", .headers = {{"Accept", "text/html,*/*"}}});
   EXPECT_EQ(html.content_type, "text/html; charset=utf-8");
   EXPECT_THAT(html.body, HasSubstr("<!doctype html>"));
@@ -366,7 +491,7 @@ TEST_F(HttpFaceTest, TheListSaysWhichServicesHaveObjectsAndHowToCallThem) {
   ASSERT_TRUE(server.add(envelope));
   ASSERT_TRUE(server.add(echo_));
   rpc::HttpFace face(server, {.door = rpc::Door::nodes});
-  net::HttpServer http(network_, face.handler(), {});
+  net::HttpServer http(network_, face, net::HttpServer::Options{});
   endpoint_ = http.listen({"objects", 0}).value();
   const auto list = [&](const std::string& target) {
     return net::fetch_http(network_, {"objects", endpoint_.port}, {.target = target},

@@ -34,7 +34,7 @@ Result<void> serve(net::EventLoop& loop) {
   rpc::Server server(network);
   if (auto added = server.add(service); !added) return added;
   rpc::HttpFace face(server, {.door = rpc::Door::nodes});
-  net::HttpServer http(network, face.handler(), {});
+  net::HttpServer http(network, face, net::HttpServer::Options{});
   const auto endpoint = http.listen({"127.0.0.1", 0});
   if (!endpoint) return endpoint.error();
   Seat::announce(endpoint->port);

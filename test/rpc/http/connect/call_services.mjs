@@ -86,13 +86,19 @@ async function callAll(options) {
   const given_up = await errorOf(echo.sleep({ milliseconds: 2000n }, { signal: abort.signal }));
   assert.equal(given_up.code, Code.Canceled);
 
-  const stream = await errorOf(
+  const numbers = [];
+  for await (const reply of echo.count({ count: 3 })) numbers.push(reply.number);
+  assert.deepEqual(numbers, [0, 1, 2]);
+  const before_the_end = [];
+  const ended = await errorOf(
     (async () => {
-      for await (const _ of echo.count({ count: 3 }));
+      for await (const reply of echo.count({ count: 2, errorCode: 9 })) {
+        before_the_end.push(reply.number);
+      }
     })(),
   );
-  assert.equal(stream.code, Code.Unimplemented);
-  assert.match(stream.rawMessage, /is a stream, which is not served by HTTP/);
+  assert.deepEqual(before_the_end, [0, 1]);
+  assert.equal(ended.code, Code.FailedPrecondition);
 
   await echo.note({ text: "kept" });
   assert.equal((await echo.echo({ text: "x".repeat(50000) })).text.length, 50000);

@@ -26,7 +26,7 @@ Result<void> serve(net::Network& network, coroutine::Event& input_ended) {
   if (auto added = server.add(echo); !added) return added;
   if (auto added = server.add(mirror); !added) return added;
   rpc::HttpFace face(server, {.door = rpc::Door::nodes});
-  net::HttpServer http(network, face.handler(), {});
+  net::HttpServer http(network, face, net::HttpServer::Options{});
   const auto endpoint = http.listen({.address = "127.0.0.1", .port = 0});
   if (!endpoint) return endpoint.error();
   std::cout << endpoint->port << '\n' << std::flush;

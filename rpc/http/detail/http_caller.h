@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// One HTTP request that makes a call, as the server's admission sees it: it has one call, and
+// awaits its answer whatever becomes of the call.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "net/http/http_exchange.h"
+#include "rpc/http/detail/http_question.h"
+#include "rpc/http/json.h"
+#include "rpc/server/detail/call.h"
+#include "rpc/server/detail/caller.h"
+
+namespace corolane::rpc::detail {
+
+class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
+ public:
+  // The face.
+  class Host {
+   public:
+    // In the task of the call.
+    virtual Result<Principal> log_in(const net::HttpRequest& request) = 0;
+    virtual JsonWriter& writer() = 0;
+    virtual std::size_t reply_bytes_max() const = 0;
+    // The call is over, and answered.
+    virtual void give_back(HttpCaller& caller) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+
+  explicit HttpCaller(Host& host) : host_(host) {}
+
+  // Begins with the request of an exchange.
+  void open(net::HttpExchange& exchange, Format format, Door door, net::AddressShares& shares);
+  // The server has taken the call on: it may be cancelled.
+  void follow() { exchange_->watch(*this); }
+  // Answers without a call: the server has refused it.
+  void refuse(std::uint64_t call_id, const Error& error) override;
+  // Makes it ready for reuse.
+  void close();
+
+ private:
+  void client_left() override;
+
+  // Request ids are not sent over HTTP.
+  std::string_view request_scope() override { return {}; }
+  std::int64_t stream_window_bytes() const override {
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  bool awaits_every_answer() const override { return true; }
+  Result<void> check_may_call() const override { return {}; }
+  void add(Call& call) override;
+  void remove(Call& call) override;
+  Result<void> log_in() override;
+  Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
+                          Deadline deadline) override;
+  Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
+                         Deadline deadline) override;
+  void send_end(std::uint64_t call_id, Deadline deadline) override;
+  void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) override;
+  // Appends a message in the format of the request.
+  Result<void> append(const google::protobuf::Message& message, std::string& text);
+  void put_error(const Error& error);
+  void answer();
+
+  Host& host_;
+  net::HttpExchange* exchange_ = nullptr;  // Null when it is answered.
+  Format format_ = {};
+  std::string piece_;  // The envelope that is being sent.
+  Call* call_ = nullptr;
+};
+
+}  // namespace corolane::rpc::detail

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "rpc/http/detail/http_question.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "coroutine/base/encoding.h"
+#include "net/http/percents.h"
+#include "rpc/http/detail/connect_error.h"
+
+namespace corolane::rpc::detail {
+namespace {
+
+namespace pb = google::protobuf;
+
+// Connect-Timeout-Ms has at most this many digits, which is 115 days.
+constexpr std::size_t timeout_digits_max = 10;
+
+constexpr Format formats[] = {{.codec = Codec::json},
+                              {.codec = Codec::proto},
+                              {.codec = Codec::json, .is_stream = true},
+                              {.codec = Codec::proto, .is_stream = true}};
+
+std::optional<Format> format_of(std::string_view type) {
+  for (const Format format : formats) {
+    if (net::is_same_name(without_parameters(type), type_of(format))) return format;
+  }
+  return std::nullopt;
+}
+
+bool has_no_side_effects(const Method& method) {
+  const std::string_view name = method.full_name;
+  const auto slash = name.find('/');
+  const auto* const service =
+      pb::DescriptorPool::generated_pool()->FindServiceByName(std::string(name.substr(0, slash)));
+  const auto* const found =
+      service == nullptr ? nullptr : service->FindMethodByName(std::string(name.substr(slash + 1)));
+  return found != nullptr &&
+         found->options().idempotency_level() == pb::MethodOptions::NO_SIDE_EFFECTS;
+}
+
+Result<void> check_identity(std::string_view encoding) {
+  if (encoding.empty() || encoding == "identity") return {};
+  return Error(Code::unimplemented, "the encoding \"" + std::string(encoding) +
+                                        "\" of requests is not supported, only identity");
+}
+
+// /package.Service/Method?connect=v1&encoding=json&message=%7B%7D
+Result<Question> question_of_get(const net::HttpRequest& request, std::string& got) {
+  const std::string_view version = request.query("connect");
+  if (!version.empty() && version != "v1") {
+    return Error(Code::invalid_argument, "connect is v1, not \"" + std::string(version) + "\"");
+  }
+  if (auto identity = check_identity(request.query("compression")); !identity) {
+    return identity.error();
+  }
+  const std::string_view encoding = request.query("encoding");
+  if (encoding != "json" && encoding != "proto") {
+    return Error(Code::invalid_argument,
+                 "encoding is json or proto, not \"" + std::string(encoding) + "\"");
+  }
+  got.clear();
+  bool is_read = net::read_percents(request.query("message"), ' ', got);
+  if (is_read && request.query("base64") == "1") {
+    std::string bytes;
+    is_read = read_any_base64(got, bytes);
+    got = std::move(bytes);
+  }
+  if (!is_read) return Error(Code::invalid_argument, "message is not in its stated encoding");
+  return Question{.format = {.codec = encoding == "json" ? Codec::json : Codec::proto},
+                  .message = got};
+}
+
+void refuse_type(const net::HttpRequest& request, const Method& method,
+                 net::HttpResponse& response) {
+  const bool is_stream = method.server_streaming;
+  const std::string json(type_of({.codec = Codec::json, .is_stream = is_stream}));
+  const std::string proto(type_of({.codec = Codec::proto, .is_stream = is_stream}));
+  response.headers.add("Accept-Post", json + ", " + proto);
+  answer_with(Error(Code::unimplemented,
+                    std::string(method.full_name) + " takes " + json + " or " + proto + ", not \"" +
+                        std::string(without_parameters(request.header("Content-Type"))) + "\""),
+              415, response);
+}
+
+// Fails with the error for the client; false when it has been answered.
+Result<bool> question_of_post(const net::HttpRequest& request, const Method& method,
+                              Question& question, net::HttpResponse& response) {
+  const auto format = format_of(request.header("Content-Type"));
+  if (!format || format->is_stream != method.server_streaming) {
+    refuse_type(request, method, response);
+    return false;
+  }
+  const std::string_view version = request.header("Connect-Protocol-Version");
+  if (!version.empty() && version != "1") {
+    return Error(Code::invalid_argument,
+                 "Connect-Protocol-Version is 1, not \"" + std::string(version) + "\"");
+  }
+  if (auto identity = check_identity(request.header("Content-Encoding")); !identity) {
+    return identity.error();
+  }
+  question = {.format = *format, .message = request.body};
+  return true;
+}
+
+}  // namespace
+
+std::string_view type_of(Format format) {
+  if (format.is_stream) {
+    return format.codec == Codec::json ? "application/connect+json" : "application/connect+proto";
+  }
+  return format.codec == Codec::json ? "application/json" : "application/proto";
+}
+
+std::string_view without_parameters(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type;
+}
+
+bool read_question(const net::HttpRequest& request, const Method& method, Question& question,
+                   std::string& got, net::HttpResponse& response) {
+  const bool may_get = has_no_side_effects(method) && !method.server_streaming;
+  Result<bool> is_read = true;
+  if (request.method == "GET" && may_get) {
+    auto asked = question_of_get(request, got);
+    if (asked) {
+      question = *asked;
+    } else {
+      is_read = asked.error();
+    }
+  } else if (request.method == "POST") {
+    is_read = question_of_post(request, method, question, response);
+  } else {
+    response.headers.add("Allow", may_get ? "GET, POST" : "POST");
+    answer_with(Error(Code::unimplemented, std::string(method.full_name) + " is called with POST"),
+                405, response);
+    return false;
+  }
+  if (!is_read) answer_with(is_read.error(), response);
+  return is_read.value_or(false);
+}
+
+Result<std::string_view> message_in_envelope(std::string_view body) {
+  if (body.size() < envelope_head_bytes) {
+    return Error(Code::invalid_argument, "the request has no message in an envelope");
+  }
+  if (body[0] != 0) {
+    return Error(Code::invalid_argument, "the envelope of the request has unknown flags");
+  }
+  std::size_t size = 0;
+  for (const char byte : body.substr(1, 4)) size = size << 8 | static_cast<unsigned char>(byte);
+  body.remove_prefix(envelope_head_bytes);
+  if (body.size() == size) return body;
+  return Error(Code::invalid_argument, body.size() < size
+                                           ? "the envelope of the request is cut off"
+                                           : "the request has more than one message");
+}
+
+void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t size) {
+  text += static_cast<char>(flags);
+  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(size >> shift & 0xff);
+}
+
+Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door,
+                             TimePoint arrived_at) {
+  const std::string_view text = request.header("Connect-Timeout-Ms");
+  const Deadline longest = Deadline::at(arrived_at + method.timeout);
+  if (text.empty()) return longest;
+  std::uint64_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (problem != std::errc() || end != text.data() + text.size() ||
+      text.size() > timeout_digits_max) {
+    return Error(Code::invalid_argument,
+                 "Connect-Timeout-Ms is at most 10 digits, not \"" + std::string(text) + "\"");
+  }
+  const Deadline own = Deadline::at(arrived_at + std::chrono::milliseconds(count));
+  return door == Door::nodes ? own : earlier(own, longest);
+}
+
+Result<std::string> object_id_of(const net::HttpRequest& request) {
+  const std::string_view text = request.header("Corolane-Object");
+  std::string id;
+  if (!net::read_percents(text, '+', id)) {
+    return Error(
+        Code::invalid_argument,
+        "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
+  }
+  return id;
+}
+
+std::string_view bearer_token(const net::HttpRequest& request) {
+  constexpr std::string_view scheme = "Bearer ";
+  const std::string_view text = request.header("Authorization");
+  if (!net::is_same_name(text.substr(0, scheme.size()), scheme)) return {};
+  return text.substr(scheme.size());
+}
+
+}  // namespace corolane::rpc::detail

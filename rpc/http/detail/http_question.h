@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What an HTTP request says about the call that it makes: its headers and query, by the Connect
+// protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "coroutine/base/deadline.h"
+#include "coroutine/base/result.h"
+#include "net/http/http.h"
+#include "rpc/options.h"
+#include "rpc/service.h"
+
+namespace corolane::rpc::detail {
+
+enum class Codec { json, proto };
+
+// How a request and its answer are written.
+struct Format {
+  Codec codec = Codec::json;
+  bool is_stream = false;  // Messages in envelopes, and the outcome in the last one.
+};
+// "application/json", "application/connect+json".
+std::string_view type_of(Format format);
+// "application/json; charset=utf-8" is application/json.
+std::string_view without_parameters(std::string_view type);
+
+struct Question {
+  Format format = {};
+  // Within the request, or in the text given to read_question(); of a stream, an envelope.
+  std::string_view message = {};
+};
+
+// Streams carry each message in an envelope: a byte of flags, four bytes of its size, and the
+// message (https://connectrpc.com/docs/protocol#streaming-rpcs).
+inline constexpr std::size_t envelope_head_bytes = 5;
+inline constexpr std::uint8_t envelope_ends_stream = 0x02;
+// The one message of a body with one envelope.
+Result<std::string_view> message_in_envelope(std::string_view body);
+void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t size);
+
+// A request that is not a call is answered here, and false is returned. `got` holds the decoded
+// message of a GET.
+bool read_question(const net::HttpRequest& request, const Method& method, Question& question,
+                   std::string& got, net::HttpResponse& response);
+
+Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door,
+                             TimePoint arrived_at);
+// The id of the called object; empty when there is none.
+Result<std::string> object_id_of(const net::HttpRequest& request);
+// Empty when there is none.
+std::string_view bearer_token(const net::HttpRequest& request);
+
+}  // namespace corolane::rpc::detail
