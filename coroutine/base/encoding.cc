@@ -60,7 +60,7 @@ bool read_hex(std::string_view text, std::span<std::byte> bytes) {
 }
 
 void append_base64(std::string& text, std::string_view bytes, Base64 form) {
-  const std::string_view alphabet = form == Base64::standard ? letters : url_letters;
+  const std::string_view alphabet = form == Base64::url ? url_letters : letters;
   const std::size_t begin = text.size();
   const std::size_t size = form == Base64::standard ? (bytes.size() + 2) / 3 * 4  //
                                                     : (bytes.size() * 4 + 2) / 3;

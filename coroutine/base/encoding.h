@@ -21,8 +21,9 @@ std::string to_hex(std::string_view bytes);
 // Returns false for any other character, and for a text that is too short.
 bool read_hex(std::string_view text, std::span<std::byte> bytes);
 
-// RFC 4648: section 4, with padding; or section 5, for file names and URLs, without.
-enum class Base64 : std::uint8_t { standard, url };
+// RFC 4648: section 4, with padding, or without, as the headers of gRPC and Connect; or section 5,
+// for file names and URLs, without.
+enum class Base64 : std::uint8_t { standard, unpadded, url };
 
 void append_base64(std::string& text, std::string_view bytes, Base64 form = Base64::standard);
 std::string to_base64(std::string_view bytes, Base64 form = Base64::standard);
