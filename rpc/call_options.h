@@ -11,7 +11,9 @@
 
 namespace corolane::rpc {
 
+class Headers;
 struct Principal;
+struct ReplyHeaders;
 
 struct CallOptions {
   // How long the caller waits. Empty: the method's timeout, from now; Deadline::never() must be set
@@ -23,6 +25,9 @@ struct CallOptions {
   // such a call is retried even if it may have been executed; a deadline later than that time is
   // for calls without an id. Different clients cannot share an id: see Client::Options::requester.
   RequestId request_id = {};
+  // Sent with the request; and set when the reply has arrived, or the error. Both may be null.
+  const Headers* headers = nullptr;
+  ReplyHeaders* reply_headers = nullptr;
   // Set by framework::Router, which makes the calls of objects; null for calls of services. The
   // principal is the one on whose behalf a node calls; only servers at the door of nodes believe
   // it.

@@ -10,10 +10,12 @@
 
 #include <google/protobuf/message.h>
 
+#include <memory>
 #include <string_view>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
+#include "rpc/headers.h"
 #include "rpc/object_target.h"
 #include "rpc/options.h"
 #include "rpc/principal.h"
@@ -36,6 +38,7 @@ class Context {
     TimePoint arrived_at{};
     TimePoint begun_at{};  // The epoch: equal to arrived_at.
     const ObjectTarget* object = nullptr;
+    const Headers* headers = nullptr;  // Null: the caller has sent none.
   };
 
   // All arguments outlive the context, and so does everything that `facts` refers to.
@@ -68,6 +71,26 @@ class Context {
   // The trace that this call belongs to; invalid when there is none.
   const TraceContext& trace() const { return facts_->trace; }
 
+  // The headers that the caller has sent.
+  const Headers& headers() const {
+    static const Headers none;
+    return facts_->headers == nullptr ? none : *facts_->headers;
+  }
+  // The headers and trailers that the caller gets. Those of a stream are sent with its first
+  // message, and later changes to them are lost; all others are sent when the filters have ended.
+  Headers& reply_headers() { return made_reply_headers().headers; }
+  Headers& reply_trailers() { return made_reply_headers().trailers; }
+  // Both; null when there are none.
+  const ReplyHeaders* reply_headers_or_null() const { return reply_headers_.get(); }
+  ReplyHeaders& made_reply_headers() {
+    if (reply_headers_ == nullptr) reply_headers_ = std::make_unique<ReplyHeaders>();
+    return *reply_headers_;
+  }
+  // The handler's reply, for filters after next(); null after an error, and for calls without
+  // exactly one reply.
+  const google::protobuf::Message* reply() const { return reply_; }
+  void set_reply(const google::protobuf::Message* reply) { reply_ = reply; }
+
   // The object that is called; null when the caller has not named one.
   const ObjectTarget* object() const { return facts_->object; }
 
@@ -91,6 +114,8 @@ class Context {
   const google::protobuf::Message* request_;
   const Facts* facts_;
   TimePoint returned_at_{};
+  std::unique_ptr<ReplyHeaders> reply_headers_;
+  const google::protobuf::Message* reply_ = nullptr;
 };
 
 }  // namespace corolane::rpc

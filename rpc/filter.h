@@ -11,8 +11,8 @@
 //
 // Filters run in the order in which they were added, the first one outermost, in the task of the
 // call; they may suspend. A filter that does not call next() ends the call with its own result.
-// Filters see the outcome but cannot change a reply: it is on its way when next() returns. Use an
-// observer, which costs less, where only the outcome of a call matters.
+// A filter reads the reply and sets headers of it after next(), but does not change its message.
+// Use an observer, which costs less, where only the outcome of a call matters.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -64,6 +64,8 @@ struct OutgoingCall {
   CallOptions& options;     // May be changed before next().
   std::string_view peer;    // "host:port", as given to the client.
   TraceContext trace = {};  // Sent with the request when it is valid.
+  // The reply, after a next() that succeeded; null for calls without exactly one reply.
+  const google::protobuf::Message* reply = nullptr;
 };
 
 using ClientFilter = std::function<Result<void>(OutgoingCall& call, const Next& next)>;

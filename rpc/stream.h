@@ -25,6 +25,7 @@
 
 #include "coroutine/base/result.h"
 #include "rpc/call_options.h"
+#include "rpc/headers.h"
 #include "rpc/service.h"
 
 namespace corolane::rpc {
@@ -61,6 +62,7 @@ class StreamCall {
 
   bool read(google::protobuf::Message& message);
   Result<void> finish();
+  const ReplyHeaders& reply_headers() const;
 
  private:
   std::unique_ptr<detail::ClientStream> stream_;
@@ -81,6 +83,9 @@ class Reader {
   // How the stream ended: with the handler's own error or the runtime's, as Client::call() does. A
   // stream that has not ended is abandoned, and the result is `cancelled`. Never suspends.
   Result<void> finish() { return call_.finish(); }
+
+  // Its headers are there with the first message, its trailers when the stream has ended.
+  const ReplyHeaders& reply_headers() const { return call_.reply_headers(); }
 
  private:
   StreamCall call_;

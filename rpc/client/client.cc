@@ -36,18 +36,28 @@ Error not_sent(Result<T>& failed) {
 
 }  // namespace
 
-Result<void> Client::Impl::make_with_extension(const OutgoingCall& call, Make make) {
-  const ExtensionBytes extension(call.trace, call.options.principal, call.options.object);
-  return make(call, extension.view());
+Result<void> Client::Impl::make_with_extension(OutgoingCall& call, Make make,
+                                               const google::protobuf::Message* reply) {
+  if (call.options.headers != nullptr) {
+    if (auto sendable = call.options.headers->check(); !sendable) {
+      return std::move(sendable.error()).with_context(call.method.full_name).with_not_executed();
+    }
+  }
+  const ExtensionBytes extension(call.trace, call.options.principal, call.options.object,
+                                 call.options.headers);
+  auto made = make(call, extension.view());
+  if (made) call.reply = reply;
+  return made;
 }
 
 Result<void> Client::Impl::with_filters(const Method& method,
                                         const google::protobuf::Message& request,
-                                        CallOptions& options, Make make) {
+                                        CallOptions& options, Make make,
+                                        const google::protobuf::Message* reply) {
   OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
   if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
   return detail::with_filters(options_.filters, call,
-                              [&] { return make_with_extension(call, make); });
+                              [&] { return make_with_extension(call, make, reply); });
 }
 
 Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& options) {
@@ -62,10 +72,11 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
   ++statistics_.call_count;
   retries_.call_made();
   auto result = with_filters(
-      method, request, options, [&](const OutgoingCall& call, std::string_view extension) {
-        return call_until_final(method, request, reply, deadline_of(method, call.options),
-                                extension);
-      });
+      method, request, options,
+      [&](const OutgoingCall& call, std::string_view extension) {
+        return call_until_final(method, request, reply, call.options, extension);
+      },
+      &reply);
   if (!result) {
     ++statistics_.error_count;
     ++statistics_.error_counts[static_cast<std::size_t>(result.error().code())];
@@ -76,11 +87,14 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
 
 Result<void> Client::Impl::call_until_final(const Method& method,
                                             const google::protobuf::Message& request,
-                                            google::protobuf::Message& reply, Deadline deadline,
+                                            google::protobuf::Message& reply,
+                                            const CallOptions& options,
                                             std::string_view extension) {
+  const Deadline deadline = deadline_of(method, options);
   std::optional<Error> failure;
   for (int failed_count = 1;; ++failed_count) {
-    Attempt attempt = try_call(method, request, reply, deadline, extension);
+    if (options.reply_headers != nullptr) *options.reply_headers = {};
+    Attempt attempt = try_call(method, request, reply, options.reply_headers, deadline, extension);
     if (attempt.result) return std::move(attempt.result);
     if (failure) attempt.result = std::move(attempt.result.error()).with_attempt(*failure);
     failure = attempt.result.error();
@@ -90,12 +104,13 @@ Result<void> Client::Impl::call_until_final(const Method& method,
 
 Client::Impl::Attempt Client::Impl::try_call(const Method& method,
                                              const google::protobuf::Message& request,
-                                             google::protobuf::Message& reply, Deadline deadline,
+                                             google::protobuf::Message& reply,
+                                             ReplyHeaders* reply_headers, Deadline deadline,
                                              std::string_view extension) {
   if (auto may = check_may_call(method, deadline); !may) return {.result = not_sent(may)};
   auto connection = this->connection(deadline);
   if (!connection) return {.result = not_sent(connection)};
-  return {.result = (*connection)->call(method, request, reply, deadline, extension),
+  return {.result = (*connection)->call(method, request, reply, reply_headers, deadline, extension),
           .was_sent = true};
 }
 

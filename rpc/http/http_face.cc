@@ -200,7 +200,8 @@ Result<bool> HttpFace::Impl::read(const detail::Question& question, std::string_
   const std::string_view parent = request.header("traceparent");
   if (!parent.empty()) set_trace(parse_traceparent(parent).value_or(TraceContext{}), extension);
   if (!object_id.empty()) extension.mutable_object()->set_id(object_id.data(), object_id.size());
-  return !parent.empty() || !object_id.empty();
+  detail::read_headers(request, extension);
+  return !parent.empty() || !object_id.empty() || extension.headers_size() > 0;
 }
 
 Result<Principal> HttpFace::Impl::log_in(const net::HttpRequest& request) {

@@ -14,8 +14,8 @@
 //         16    8  method id of a request
 //         24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
 //                  reply: retry after, in milliseconds; window: bytes
-//         28    4  extension size; of a request, a RequestExtension (wire.proto); of a reply with
-//                  a code, the detail of the error
+//         28    4  extension size; of a request, a RequestExtension; of a reply or an item, a
+//                  ReplyExtension (wire.proto)
 //
 //   rpc::FrameDecoder decoder(/*payload_size_max=*/64 * 1024);
 //   decoder.feed(bytes);

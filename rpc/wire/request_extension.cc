@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "rpc/wire/wire.pb.h"
 
@@ -50,6 +51,20 @@ void put(const ObjectTarget& target, WireObject& out) {
   }
 }
 
+void put(const Headers* headers, google::protobuf::RepeatedPtrField<WireHeader>& out) {
+  if (headers == nullptr) return;
+  for (const auto& [name, value] : *headers) {
+    WireHeader& added = *out.Add();
+    added.set_name(name.data(), name.size());
+    added.set_value(value.data(), value.size());
+  }
+}
+
+void read(const google::protobuf::RepeatedPtrField<WireHeader>& from, Headers& headers) {
+  headers.clear();
+  for (const WireHeader& header : from) headers.add(header.name(), header.value());
+}
+
 }  // namespace
 
 void set_trace(const TraceContext& trace, RequestExtension& extension) {
@@ -62,9 +77,10 @@ void set_trace(const TraceContext& trace, RequestExtension& extension) {
 }
 
 ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* principal,
-                               const ObjectTarget* object) {
+                               const ObjectTarget* object, const Headers* headers) {
   const bool has_principal = principal != nullptr && !principal->is_anonymous();
-  if (!trace.is_valid() && !has_principal && object == nullptr) return;
+  const bool has_headers = headers != nullptr && !headers->empty();
+  if (!trace.is_valid() && !has_principal && !has_headers && object == nullptr) return;
   // Clear() would free the object field's memory. So there is one message with an object and one
   // without; both are set field by field and keep their memory.
   static thread_local RequestExtension without_object;
@@ -76,6 +92,8 @@ ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* princ
   } else if (extension.has_principal()) {
     extension.clear_principal();
   }
+  extension.mutable_headers()->Clear();
+  put(headers, *extension.mutable_headers());
   if (object != nullptr) put(*object, *extension.mutable_object());
   const std::size_t size = extension.ByteSizeLong();
   if (size > small_.size()) {
@@ -85,6 +103,32 @@ ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* princ
   }
   extension.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(small_.data()));
   view_ = {small_.data(), size};
+}
+
+std::string reply_extension(std::string_view detail, const Headers* headers,
+                            const Headers* trailers) {
+  const auto has_any = [](const Headers* of) { return of != nullptr && !of->empty(); };
+  if (detail.empty() && !has_any(headers) && !has_any(trailers)) return {};
+  ReplyExtension extension;
+  extension.set_detail(detail.data(), detail.size());
+  put(headers, *extension.mutable_headers());
+  put(trailers, *extension.mutable_trailers());
+  return extension.SerializeAsString();
+}
+
+std::string read_reply_extension(std::string_view bytes, ReplyHeaders* headers) {
+  ReplyExtension extension;
+  // A malformed one is as good as none: it says nothing that a call needs.
+  if (!extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
+  if (headers != nullptr) {
+    if (extension.headers_size() > 0) read(extension.headers(), headers->headers);
+    read(extension.trailers(), headers->trailers);
+  }
+  return std::move(*extension.mutable_detail());
+}
+
+void read_headers(const RequestExtension& extension, Headers& headers) {
+  read(extension.headers(), headers);
 }
 
 Principal principal_of(const RequestExtension& extension) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts what a request carries beside its message, between the wire and the runtime.
+// Converts what a request or reply carries beside its message, between the wire and the runtime.
 //
 //   const rpc::ExtensionBytes extension(trace, /*principal=*/nullptr, /*object=*/nullptr);
 //   send(header, extension.view(), message);
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rpc/headers.h"
 #include "rpc/object_target.h"
 #include "rpc/options.h"
 #include "rpc/principal.h"
@@ -23,8 +24,9 @@ class RequestExtension;
 // The bytes of a RequestExtension. Small ones, such as a trace alone, cost no allocation.
 class ExtensionBytes {
  public:
-  // `principal` and `object` may be null.
-  ExtensionBytes(const TraceContext& trace, const Principal* principal, const ObjectTarget* object);
+  // All but the trace may be null.
+  ExtensionBytes(const TraceContext& trace, const Principal* principal, const ObjectTarget* object,
+                 const Headers* headers = nullptr);
   ExtensionBytes(const ExtensionBytes&) = delete;
   ExtensionBytes& operator=(const ExtensionBytes&) = delete;
 
@@ -36,6 +38,14 @@ class ExtensionBytes {
   std::string large_;
   std::string_view view_;
 };
+
+// The bytes of a ReplyExtension; empty when there is nothing to say. Both headers may be null.
+std::string reply_extension(std::string_view detail, const Headers* headers,
+                            const Headers* trailers);
+// Reads one: replaces the headers, if there are any in it, and the trailers. Returns the detail.
+std::string read_reply_extension(std::string_view bytes, ReplyHeaders* headers);
+
+void read_headers(const RequestExtension& extension, Headers& headers);
 
 // The principal on whose behalf a node calls; anonymous when the extension names none.
 Principal principal_of(const RequestExtension& extension);

@@ -223,6 +223,8 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
   }
   const rpc::CallOptions options{.deadline = context.deadline(),
                                  .request_id = target.request_id,
+                                 .headers = &context.headers(),
+                                 .reply_headers = &context.made_reply_headers(),
                                  .principal = &context.principal()};
   const std::string id(target.id);
   if (method.one_way) return surroundings_.owners.deliver(method, id, request, options);

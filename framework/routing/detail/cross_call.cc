@@ -41,6 +41,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
     : method_(method),
       id_(id),
       principal_(options.principal == nullptr ? rpc::anonymous() : *options.principal),
+      headers_(options.headers == nullptr ? rpc::Headers() : *options.headers),
       caller_(options.request_id.caller),
       scope_(options.request_id.scope),
       trace_(rpc::CallScope::current() == nullptr ? rpc::TraceContext{}
@@ -57,7 +58,7 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
 }
 
 Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
-                            google::protobuf::Message* reply) {
+                            google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers) {
   serve_ = std::move(serve);
   auto ran = coroutine::call_on_or_leave(
       there, method_.full_name, [self = shared_from_this()] { return self->serve(); }, deadline_,
@@ -65,6 +66,10 @@ Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& t
        .waited_for = method_.full_name,
        .group = &tasks,
        .may_take_last_stacks = may_take_last_stacks_});
+  // The callee may still run when the caller has given up.
+  if (reply_headers != nullptr && has_ended_.load(std::memory_order_acquire)) {
+    *reply_headers = std::move(reply_headers_);
+  }
   if (ran && reply != nullptr && reply_ != nullptr) method_.take_reply(*reply_, *reply);
   if (ran || ran.error().code() != Code::resource_exhausted || !ran.error().not_executed()) {
     return ran;
@@ -77,14 +82,20 @@ Result<void> CrossCall::serve() {
                                   .principal = &principal_,
                                   .trace = trace_,
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
-                                  .object = &target_};
+                                  .object = &target_,
+                                  .headers = &headers_};
   rpc::CallScope::enter({.deadline = rpc::CallScope::before(deadline_, facts.arrived_at),
                          .trace = trace_,
                          .may_take_last_stacks = may_take_last_stacks_});
   if (chain_ != nullptr) CallChain::enter(CallChain(chain_));
   rpc::Context context(method_, *request_, facts);
   Sink sink(*this);
-  return serve_(*request_, context, sink);
+  auto served = serve_(*request_, context, sink);
+  if (context.reply_headers_or_null() != nullptr) {
+    reply_headers_ = std::move(context.made_reply_headers());
+  }
+  has_ended_.store(true, std::memory_order_release);
+  return served;
 }
 
 }  // namespace corolane::framework::detail

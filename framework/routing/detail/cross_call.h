@@ -6,6 +6,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include "framework/wire/detail/call_chain.h"
 #include "rpc/call_options.h"
 #include "rpc/context.h"
+#include "rpc/headers.h"
 #include "rpc/service.h"
 
 namespace corolane::framework::detail {
@@ -36,10 +38,10 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   CrossCall& operator=(const CrossCall&) = delete;
 
   // Suspends until the callee has ended, the deadline has passed or the task is cancelled; in the
-  // latter two cases the callee is cancelled. `reply` may be null. `tasks` belongs to the other
-  // shard and is touched on its thread only; both outlive the call.
+  // latter two cases the callee is cancelled. `reply` and `reply_headers` may be null. `tasks`
+  // belongs to the other shard and is touched on its thread only; both outlive the call.
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
-                   google::protobuf::Message* reply);
+                   google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers);
 
  private:
   class Sink;
@@ -50,6 +52,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   const rpc::Method& method_;
   const std::string id_;
   const rpc::Principal principal_;
+  const rpc::Headers headers_;
   const std::string caller_;
   const std::string scope_;
   const rpc::TraceContext trace_;
@@ -61,6 +64,8 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   Serve serve_;
   // Owned by the serving shard until the call has ended, then by the caller's.
   std::unique_ptr<google::protobuf::Message> reply_;
+  rpc::ReplyHeaders reply_headers_;
+  std::atomic<bool> has_ended_ = false;  // The callee, which sets nothing more.
 };
 
 }  // namespace corolane::framework::detail

@@ -326,6 +326,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
       .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
       .arrived_at = coroutine::Scheduler::current().turn_time(),
       .object = &target,
+      .headers = call.options.headers,
   };
   const auto serve = [&]() -> Result<void> {
     rpc::Context context(call.method, call.request, facts);
@@ -333,6 +334,9 @@ Result<void> ObjectRouter::call_here(const Call& call) {
     auto result =
         host_->serve(*call.route.hosted, call.route.hosted->method(call.route.method_index),
                      call.request, context, sink);
+    if (call.options.reply_headers != nullptr && context.reply_headers_or_null() != nullptr) {
+      *call.options.reply_headers = std::move(context.made_reply_headers());
+    }
     note_end(context, result);
     return result;
   };
@@ -386,7 +390,7 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
                                                     rpc::ReplySink& sink) {
         return router->serve_here(method, request, context, sink);
       },
-      call.reply);
+      call.reply, call.options.reply_headers);
 }
 
 Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
@@ -419,9 +423,11 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
       method.full_name,
       [this, &method, id, copy = std::move(copy),
        principal = options.principal == nullptr ? rpc::anonymous() : *options.principal,
+       headers = options.headers == nullptr ? rpc::Headers() : *options.headers,
        deadline = deadline_of(method, options)] {
         static_cast<void>(
-            deliver(method, id, *copy, {.deadline = deadline, .principal = &principal}));
+            deliver(method, id, *copy,
+                    {.deadline = deadline, .headers = &headers, .principal = &principal}));
       },
       {.stack_size_bytes = method.stack_size_bytes});
   if (!spawned) return spawned.error();

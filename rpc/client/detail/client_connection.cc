@@ -7,6 +7,8 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "net/stream.h"
+#include "rpc/wire/request_extension.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -22,27 +24,31 @@ std::uint32_t microseconds_left(Deadline deadline) {
 
 }  // namespace
 
-Error error_of(const Frame& frame) {
+Error error_of(const Frame& frame, ReplyHeaders* headers) {
   Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
   if (frame.header.not_executed) error = std::move(error).with_not_executed();
   if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
   if (!frame.extension.empty()) {
-    error = std::move(error).with_detail(
-        {reinterpret_cast<const char*>(frame.extension.data()), frame.extension.size()});
+    error =
+        std::move(error).with_detail(read_reply_extension(net::text_of(frame.extension), headers));
   }
   return std::move(error).with_retry_after(std::chrono::milliseconds(frame.header.time));
 }
 
 // Lives on the stack of the calling task.
 struct ClientConnection::UnaryCall final : PendingCall {
-  UnaryCall(const Method& method, google::protobuf::Message& message)
-      : reply(message), done(method.full_name) {}
+  UnaryCall(const Method& method, google::protobuf::Message& message, ReplyHeaders* beside)
+      : reply(message), headers(beside), done(method.full_name) {}
 
   void on_reply(const Frame& frame) override {
     if (frame.header.code != 0) {
-      error = error_of(frame);
-    } else if (!reply.ParseFromArray(frame.message.data(),
-                                     static_cast<int>(frame.message.size()))) {
+      error = error_of(frame, headers);
+      return done.set();
+    }
+    if (headers != nullptr && !frame.extension.empty()) {
+      read_reply_extension(net::text_of(frame.extension), headers);
+    }
+    if (!reply.ParseFromArray(frame.message.data(), static_cast<int>(frame.message.size()))) {
       error = Error(Code::internal, "the reply is not a valid " + reply.GetTypeName())
                   .with_maybe_executed();
     }
@@ -57,6 +63,7 @@ struct ClientConnection::UnaryCall final : PendingCall {
   }
 
   google::protobuf::Message& reply;
+  ReplyHeaders* const headers;  // May be null.
   std::optional<Error> error;
   coroutine::Event done;
 };
@@ -87,10 +94,10 @@ ClientConnection::ClientConnection(Host& host, std::unique_ptr<net::Stream> stre
       peer_(to_string(this->stream().peer_endpoint())) {}
 
 Result<void> ClientConnection::call(const Method& method, const google::protobuf::Message& request,
-                                    google::protobuf::Message& reply, Deadline deadline,
-                                    std::string_view extension) {
+                                    google::protobuf::Message& reply, ReplyHeaders* reply_headers,
+                                    Deadline deadline, std::string_view extension) {
   const Inside inside(*this);
-  UnaryCall pending(method, reply);
+  UnaryCall pending(method, reply, reply_headers);
   const std::uint64_t id = pending_.add(pending);
   auto sent = send_request(id, method, request, deadline, extension);
   // No reply comes to a request that does not fit a frame, or whose connection broke while sending

@@ -17,6 +17,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "rpc/client/detail/pending_calls.h"
+#include "rpc/headers.h"
 #include "rpc/service.h"
 #include "rpc/wire/detail/connection.h"
 
@@ -41,12 +42,13 @@ class ClientConnection final : public Connection {
   ClientConnection(Host& host, std::unique_ptr<net::Stream> stream, Handshake handshake,
                    const Limits& limits);
 
-  // One attempt at a unary call. Suspends until the reply is in `reply`, the deadline has passed,
-  // the task is cancelled or the connection is lost; in all but the first case the server is told
-  // to cancel the handler. Fails as Client::call() does, before any retry.
+  // One attempt at a unary call; `reply_headers` may be null. Suspends until the reply is in
+  // `reply`, the deadline has passed, the task is cancelled or the connection is lost; in all but
+  // the first case the server is told to cancel the handler. Fails as Client::call() does, before
+  // any retry.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
-                    google::protobuf::Message& reply, Deadline deadline,
-                    std::string_view extension);
+                    google::protobuf::Message& reply, ReplyHeaders* reply_headers,
+                    Deadline deadline, std::string_view extension);
 
   // Sends the request of a streaming method; `call` receives the items and the end. Suspends while
   // there is no room. An error is marked: not_executed when nothing was sent, else maybe_executed.
@@ -100,7 +102,7 @@ class ClientConnection final : public Connection {
   std::optional<Error> lost_;
 };
 
-// The error of a reply with a code.
-Error error_of(const Frame& frame);
+// The error of a reply with a code. Fills `headers`, which may be null.
+Error error_of(const Frame& frame, ReplyHeaders* headers);
 
 }  // namespace corolane::rpc::detail

@@ -46,8 +46,10 @@ class Client::Impl final : private detail::ClientConnection::Host {
 
   // Runs the filters around `make`, which makes the call with the given request extension.
   using Make = detail::FunctionRef<Result<void>(const OutgoingCall&, std::string_view extension)>;
+  // `reply` is what the filters see of it; null when there is not exactly one.
   Result<void> with_filters(const Method& method, const google::protobuf::Message& request,
-                            CallOptions& options, Make make);
+                            CallOptions& options, Make make,
+                            const google::protobuf::Message* reply = nullptr);
 
   // A connection to send on. Suspends until there is one, the deadline passes or the server counts
   // as unreachable.
@@ -61,13 +63,15 @@ class Client::Impl final : private detail::ClientConnection::Host {
     Result<void> result;
     bool was_sent = false;
   };
-  static Result<void> make_with_extension(const OutgoingCall& call, Make make);
+  static Result<void> make_with_extension(OutgoingCall& call, Make make,
+                                          const google::protobuf::Message* reply);
 
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
-                                google::protobuf::Message& reply, Deadline deadline,
+                                google::protobuf::Message& reply, const CallOptions& options,
                                 std::string_view extension);
   Attempt try_call(const Method& method, const google::protobuf::Message& request,
-                   google::protobuf::Message& reply, Deadline deadline, std::string_view extension);
+                   google::protobuf::Message& reply, ReplyHeaders* reply_headers, Deadline deadline,
+                   std::string_view extension);
   Result<void> check_may_call(const Method& method, Deadline deadline) const;
   // Suspends until it is time to retry; false when the call must not be retried.
   bool wait_for_retry(const Attempt& attempt, const Method& method, int failed_count,

@@ -10,6 +10,7 @@
 #include "rpc/client/detail/client_connection.h"
 #include "rpc/client/detail/client_impl.h"
 #include "rpc/stream.h"
+#include "rpc/wire/request_extension.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -89,8 +90,11 @@ bool ClientStream::take_item(google::protobuf::Message& message) {
 }
 
 void ClientStream::on_reply(const Frame& frame) {
-  if (frame.header.code == 0) return end({});
-  end(error_of(frame));
+  if (frame.header.code != 0) return end(error_of(frame, &reply_headers_));
+  if (!frame.extension.empty()) {
+    read_reply_extension(net::text_of(frame.extension), &reply_headers_);
+  }
+  end({});
 }
 
 void ClientStream::on_failure(const Error& reason) { end(Error(reason).with_maybe_executed()); }
@@ -99,6 +103,9 @@ Result<void> ClientStream::on_item(const Frame& frame) {
   if (inbox_.size() - begin_ > static_cast<std::size_t>(stream_window_bytes)) {
     return Error(Code::resource_exhausted, std::string("the stream of ") + method_.full_name +
                                                " exceeds the window of its reader");
+  }
+  if (!frame.extension.empty()) {
+    read_reply_extension(net::text_of(frame.extension), &reply_headers_);
   }
   if (begin_ > inbox_.size() / 2) {
     inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(begin_));
@@ -140,5 +147,7 @@ StreamCall& StreamCall::operator=(StreamCall&&) noexcept = default;
 bool StreamCall::read(google::protobuf::Message& message) { return stream_->read(message); }
 
 Result<void> StreamCall::finish() { return stream_->finish(); }
+
+const ReplyHeaders& StreamCall::reply_headers() const { return stream_->reply_headers(); }
 
 }  // namespace corolane::rpc

@@ -26,6 +26,7 @@ class ClientStream final : private PendingCall {
 
   bool read(google::protobuf::Message& message);
   Result<void> finish();
+  const ReplyHeaders& reply_headers() const { return reply_headers_; }
 
  private:
   void on_reply(const Frame& frame) override;
@@ -43,6 +44,7 @@ class ClientStream final : private PendingCall {
   std::vector<std::byte> inbox_;
   std::size_t begin_ = 0;
   std::size_t taken_bytes_ = 0;  // Taken of the window since the last window frame.
+  ReplyHeaders reply_headers_;
   std::optional<Result<void>> result_;
   coroutine::Event readable_;
 };

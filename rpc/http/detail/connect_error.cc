@@ -2,11 +2,32 @@
 #include "rpc/http/detail/connect_error.h"
 
 #include <chrono>
+#include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
+#include "rpc/error_details.h"
 #include "rpc/http/detail/json_text.h"
 
 namespace corolane::rpc::detail {
+
+namespace {
+
+void append_details(std::string& json, const Error& error) {
+  char separator = '[';
+  for (const ErrorMessage& message : messages_of(error)) {
+    if (separator == '[') json += R"(,"details":)";
+    json += std::exchange(separator, ',');
+    json += R"({"type":)";
+    append_json_string(json, message.type);
+    json += R"(,"value":")";
+    append_base64(json, message.bytes, Base64::unpadded);
+    json += R"("})";
+  }
+  if (separator == ',') json += ']';
+}
+
+}  // namespace
 
 unsigned http_status_of(Code code) {
   switch (code) {
@@ -50,6 +71,7 @@ void append_connect_error(std::string& json, const Error& error) {
     json += R"(,"message":)";
     append_json_string(json, to_utf8(error.message(), "?"));
   }
+  append_details(json, error);
   json += '}';
 }
 

@@ -43,20 +43,14 @@ void HttpCaller::remove(Call& call) {
 }
 
 void HttpCaller::refuse(std::uint64_t, const Error& error) {
-  put_error(error.maybe_executed() ? error : Error(error).with_not_executed());
+  put_error(error.maybe_executed() ? error : Error(error).with_not_executed(), nullptr);
   std::exchange(exchange_, nullptr)->answer_at_once();
 }
 
 // A stream's client reads an error only in the envelope that ends the stream.
-void HttpCaller::put_error(const Error& error) {
-  net::HttpResponse& response = exchange_->response();
-  if (!format_.is_stream) return answer_with(error, response);
-  std::string end = R"({"error":)";
-  append_connect_error(end, error);
-  end += '}';
-  response.body.clear();
-  append_envelope_head(response.body, envelope_ends_stream, end.size());
-  response.body += end;
+void HttpCaller::put_error(const Error& error, const Headers* trailers) {
+  if (format_.is_stream) return put_end(&error, trailers);
+  answer_with(error, exchange_->response());
 }
 
 Result<void> HttpCaller::log_in() {
@@ -83,32 +77,65 @@ Result<void> HttpCaller::append(const google::protobuf::Message& message, std::s
 }
 
 Result<void> HttpCaller::send_reply(std::uint64_t, const google::protobuf::Message& message,
-                                    Deadline) {
+                                    Beside beside, Deadline) {
   if (auto appended = append(message, exchange_->response().body); !appended) return appended;
+  put(beside);
   answer();
   return {};
 }
 
 Result<void> HttpCaller::send_item(std::uint64_t, const google::protobuf::Message& message,
-                                   Deadline deadline) {
+                                   Beside beside, Deadline deadline) {
   std::string text;
   if (auto appended = append(message, text); !appended) return appended;
+  put(beside);
   piece_.clear();
   append_envelope_head(piece_, 0, text.size());
   piece_ += text;
   return exchange_->write(piece_, deadline);
 }
 
-void HttpCaller::send_end(std::uint64_t, Deadline) {
-  net::HttpResponse& response = exchange_->response();
-  if (format_.is_stream) append_envelope_head(response.body, envelope_ends_stream, 2);
-  if (format_.is_stream || format_.codec == Codec::json) response.body += "{}";
+void HttpCaller::send_end(std::uint64_t, Beside beside, Deadline) {
+  put(beside);
+  if (format_.is_stream) {
+    put_end(nullptr, beside.trailers);
+  } else if (format_.codec == Codec::json) {
+    exchange_->response().body = "{}";
+  }
   answer();
 }
 
-void HttpCaller::send_error(std::uint64_t, const Error& error, Deadline) {
-  put_error(error);
+void HttpCaller::send_error(std::uint64_t, const Error& error, Beside beside, Deadline) {
+  put(beside);
+  put_error(error, beside.trailers);
   answer();
+}
+
+// Headers go before the body; so do the trailers of a unary call.
+void HttpCaller::put(Beside beside) {
+  net::HttpResponse& response = exchange_->response();
+  if (beside.headers != nullptr) put_headers(*beside.headers, "", response);
+  if (beside.trailers != nullptr && !format_.is_stream) {
+    put_headers(*beside.trailers, "trailer-", response);
+  }
+}
+
+// The envelope that ends a stream has its outcome and its trailers.
+void HttpCaller::put_end(const Error* error, const Headers* trailers) {
+  std::string end = "{";
+  if (error != nullptr) {
+    end += R"("error":)";
+    append_connect_error(end, *error);
+  }
+  if (trailers != nullptr && !trailers->empty()) {
+    end += error == nullptr ? R"("metadata":)" : R"(,"metadata":)";
+    append_headers_json(end, *trailers);
+  }
+  end += '}';
+  std::string& body = exchange_->response().body;
+  body.clear();
+  append_envelope_head(body, envelope_ends_stream, end.size());
+  body += end;
 }
 
 void HttpCaller::answer() {

@@ -60,14 +60,17 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
   void remove(Call& call) override;
   Result<void> log_in() override;
   Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
-                          Deadline deadline) override;
+                          Beside beside, Deadline deadline) override;
   Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
-                         Deadline deadline) override;
-  void send_end(std::uint64_t call_id, Deadline deadline) override;
-  void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) override;
+                         Beside beside, Deadline deadline) override;
+  void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) override;
+  void send_error(std::uint64_t call_id, const Error& error, Beside beside,
+                  Deadline deadline) override;
   // Appends a message in the format of the request.
   Result<void> append(const google::protobuf::Message& message, std::string& text);
-  void put_error(const Error& error);
+  void put(Beside beside);
+  void put_end(const Error* error, const Headers* trailers);
+  void put_error(const Error& error, const Headers* trailers);
   void answer();
 
   Host& host_;

@@ -4,14 +4,18 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "coroutine/base/encoding.h"
 #include "net/http/percents.h"
 #include "rpc/http/detail/connect_error.h"
+#include "rpc/http/detail/json_text.h"
+#include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -20,6 +24,36 @@ namespace pb = google::protobuf;
 
 // Connect-Timeout-Ms has at most this many digits, which is 115 days.
 constexpr std::size_t timeout_digits_max = 10;
+
+// Headers that say how a message travels, or that this face reads. The token of a client is not for
+// handlers: they see its principal.
+bool is_reserved(std::string_view name) {
+  constexpr std::string_view names[] = {"accept-encoding",
+                                        "authorization",
+                                        "connection",
+                                        "content-encoding",
+                                        "content-length",
+                                        "content-type",
+                                        "date",
+                                        "expect",
+                                        "host",
+                                        "keep-alive",
+                                        "te",
+                                        "traceparent",
+                                        "trailer",
+                                        "transfer-encoding",
+                                        "upgrade",
+                                        "vary"};
+  const auto begins = [&](std::string_view start) {
+    return net::is_same_name(name.substr(0, start.size()), start);
+  };
+  return std::ranges::any_of(names,
+                             [&](std::string_view n) { return net::is_same_name(n, name); }) ||
+         begins("access-control-") || begins("connect-") || begins("corolane-") ||
+         begins("proxy-") || begins("trailer-");
+}
+
+char in_small_letters(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 constexpr Format formats[] = {{.codec = Codec::json},
                               {.codec = Codec::proto},
@@ -192,6 +226,54 @@ Result<std::string> object_id_of(const net::HttpRequest& request) {
         "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
   }
   return id;
+}
+
+void read_headers(const net::HttpRequest& request, RequestExtension& extension) {
+  for (const auto& [name, value] : request.headers) {
+    if (is_reserved(name)) continue;
+    WireHeader& header = *extension.add_headers();
+    std::string& small = *header.mutable_name();
+    small = name;
+    std::ranges::transform(small, small.begin(), in_small_letters);
+    if (!is_binary(small)) {
+      header.set_value(value.data(), value.size());
+    } else if (!read_any_base64(value, *header.mutable_value())) {
+      extension.mutable_headers()->RemoveLast();
+    }
+  }
+}
+
+void put_headers(const Headers& headers, std::string_view prefix, net::HttpResponse& response) {
+  for (const auto& [name, value] : headers) {
+    if (is_reserved(name)) continue;
+    const std::string full = std::string(prefix).append(name);
+    if (is_binary(name)) {
+      response.headers.add(full, to_base64(value, Base64::unpadded));
+    } else {
+      response.headers.add(full, value);
+    }
+  }
+}
+
+void append_headers_json(std::string& json, const Headers& headers) {
+  json += '{';
+  std::vector<std::string_view> done;
+  for (const auto& [name, first] : headers) {
+    if (std::ranges::find(done, name) != done.end()) continue;
+    if (!done.empty()) json += ',';
+    done.push_back(name);
+    append_json_string(json, name);
+    char separator = '[';
+    json += ':';
+    for (const auto& [other, value] : headers) {
+      if (other != name) continue;
+      json += std::exchange(separator, ',');
+      append_json_string(json,
+                         is_binary(name) ? to_base64(value, Base64::unpadded) : std::string(value));
+    }
+    json += ']';
+  }
+  json += '}';
 }
 
 std::string_view bearer_token(const net::HttpRequest& request) {

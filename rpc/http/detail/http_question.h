@@ -11,10 +11,15 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "net/http/http.h"
+#include "rpc/headers.h"
 #include "rpc/options.h"
 #include "rpc/service.h"
 
-namespace corolane::rpc::detail {
+namespace corolane::rpc {
+
+class RequestExtension;
+
+namespace detail {
 
 enum class Codec { json, proto };
 
@@ -49,9 +54,18 @@ bool read_question(const net::HttpRequest& request, const Method& method, Questi
 
 Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door,
                              TimePoint arrived_at);
+// The headers that the handler may read: all but those that HTTP, Connect and this face use.
+void read_headers(const net::HttpRequest& request, RequestExtension& extension);
+// Adds headers to a response; those of unary calls send their trailers with a prefix, as HTTP/1.1
+// has no reliable trailers.
+void put_headers(const Headers& headers, std::string_view prefix, net::HttpResponse& response);
+// {"name":["value","another value"]}
+void append_headers_json(std::string& json, const Headers& headers);
+
 // The id of the called object; empty when there is none.
 Result<std::string> object_id_of(const net::HttpRequest& request);
 // Empty when there is none.
 std::string_view bearer_token(const net::HttpRequest& request);
 
-}  // namespace corolane::rpc::detail
+}  // namespace detail
+}  // namespace corolane::rpc

@@ -86,6 +86,10 @@ void Call::run(const Around& around, TimePoint now) {
       target.set_scope(caller_->request_scope());
     }
     facts.object = target.get();
+    if (extension_->headers_size() > 0) {
+      read_headers(*extension_, headers_);
+      facts.headers = &headers_;
+    }
     serve(around, facts);
   } else {
     serve(around, facts);
@@ -109,8 +113,10 @@ void Call::serve(const Around& around, const Context::Facts& facts) {
     return;
   }
   Context context(*served_->method, *request_, facts);
+  context_ = &context;
   const bool has_sent = answer(served_->meter.run(
       [&] { return serve_call(around, *served_, *request_, context, *this, threw_); }));
+  context_ = nullptr;
   if (!has_sent) ended_at_ = context.returned_at_or_epoch();
 }
 
@@ -129,7 +135,7 @@ void Call::reset() {
   place.reset();
   ended_at_ = {};
   code_.reset();
-  cancelled_ = expired_ = begun_ = threw_ = false;
+  cancelled_ = expired_ = begun_ = threw_ = sent_headers_ = false;
 }
 
 void Call::refuse(const Error& error) {
@@ -169,7 +175,9 @@ void Call::give_room(std::uint32_t bytes) {
 
 Result<void> Call::reply(google::protobuf::Message& message) {
   if (!is_awaited()) return {};
-  auto sent = caller_->send_reply(id_, message, deadline_);
+  const auto beside = this->beside(/*is_last=*/true);
+  if (!beside) return beside.error();
+  auto sent = caller_->send_reply(id_, message, *beside, deadline_);
   const bool is_unsendable = !sent && (sent.error().code() == Code::resource_exhausted ||
                                        sent.error().code() == Code::internal);
   // Other errors mean that the caller is gone or takes nothing: it does not wait for this reply.
@@ -182,7 +190,9 @@ Result<void> Call::reply(google::protobuf::Message& message) {
 Result<void> Call::write(const google::protobuf::Message& message) {
   if (auto waited = wait_for_room(); !waited) return waited;
   const auto before = static_cast<std::int64_t>(message.ByteSizeLong() + frame_header_size);
-  auto sent = caller_->send_item(id_, message, deadline_);
+  const auto beside = this->beside(/*is_last=*/false);
+  if (!beside) return beside.error();
+  auto sent = caller_->send_item(id_, message, *beside, deadline_);
   if (sent) room_bytes_ -= before;
   return sent;
 }
@@ -216,13 +226,33 @@ bool Call::answer(const Result<void>& result) {
     expired_ = expired_ || (cancelled_ && deadline_.has_passed());
     const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
     code_ = error.code();
-    if (is_awaited()) caller_->send_error(id_, error, deadline_);
+    const auto beside = this->beside(/*is_last=*/true).value_or(Caller::Beside{});
+    if (is_awaited()) caller_->send_error(id_, error, beside, deadline_);
   } else if (is_awaited() && (served_->method->server_streaming || is_one_way())) {
-    caller_->send_end(id_, deadline_);
+    const auto beside = this->beside(/*is_last=*/true);
+    if (!beside) return answer(beside.error());
+    caller_->send_end(id_, *beside, deadline_);
   } else {
     return false;
   }
   return true;
+}
+
+Result<Caller::Beside> Call::beside(bool is_last) {
+  if (context_ == nullptr || context_->reply_headers_or_null() == nullptr) return Caller::Beside{};
+  ReplyHeaders& all = context_->made_reply_headers();
+  auto headers = sent_headers_ ? Result<void>() : all.headers.check();
+  if (headers && is_last) headers = all.trailers.check();
+  if (!headers) {
+    all = {};
+    return Error(Code::internal, "the reply of " + std::string(served_->method->full_name) +
+                                     " has " + headers.error().message())
+        .with_maybe_executed();
+  }
+  const Caller::Beside beside{.headers = sent_headers_ ? nullptr : &all.headers,
+                              .trailers = is_last ? &all.trailers : nullptr};
+  sent_headers_ = true;
+  return beside;
 }
 
 Call& CallPool::take() {

@@ -102,6 +102,9 @@ class Call final : public ReplySink, private coroutine::Timer {
   Error why_ended(const Error& error) const;
   // Returns whether it has sent anything, which takes time.
   bool answer(const Result<void>& result);
+  // What the handler and its filters have set, as far as it is not sent. Fails with internal, and
+  // drops them, when they cannot be sent.
+  Result<Caller::Beside> beside(bool is_last);
 
   Owner& owner_;
   RequestArena memory_;
@@ -126,7 +129,10 @@ class Call final : public ReplySink, private coroutine::Timer {
   coroutine::Event room_{"room of the reader of a stream"};
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
-  bool begun_ = false;  // The handler has begun.
+  bool begun_ = false;          // The handler has begun.
+  Headers headers_;             // Of the request.
+  Context* context_ = nullptr;  // While the call runs.
+  bool sent_headers_ = false;   // Of the reply.
   std::optional<Code> code_;
   bool threw_ = false;
 };

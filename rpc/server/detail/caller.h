@@ -13,6 +13,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "net/address_shares.h"
+#include "rpc/headers.h"
 #include "rpc/options.h"
 #include "rpc/principal.h"
 #include "rpc/server/detail/admission.h"
@@ -46,18 +47,24 @@ class Caller {
   // Finds the principal, in the task of the call, where that was not done before. May suspend.
   virtual Result<void> log_in() { return {}; }
 
+  // What an answer has beside its message.
+  struct Beside {
+    const Headers* headers = nullptr;
+    const Headers* trailers = nullptr;
+  };
   // These send one answer to a call in its task; they suspend while the caller takes nothing.
   //
   // The one reply. Fails, and sends nothing, with resource_exhausted when the caller does not take
   // one that large, with internal when it cannot be put in the caller's format.
   virtual Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
-                                  Deadline deadline) = 0;
+                                  Beside beside, Deadline deadline) = 0;
   // The next message of a stream. Fails in the same way.
   virtual Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
-                                 Deadline deadline) = 0;
+                                 Beside beside, Deadline deadline) = 0;
   // The end of a stream or of a one-way call.
-  virtual void send_end(std::uint64_t call_id, Deadline deadline) = 0;
-  virtual void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) = 0;
+  virtual void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) = 0;
+  virtual void send_error(std::uint64_t call_id, const Error& error, Beside beside,
+                          Deadline deadline) = 0;
 
   // Refuses a call whose handler has not begun, and says so to the caller. On the loop's stack:
   // never suspends. Closes a caller that does not read its refusals.

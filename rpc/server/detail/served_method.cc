@@ -51,6 +51,32 @@ bool is_for_clients(const Method& method, Server::Audience audience) {
          (audience == Server::Audience::as_marked && method.is_public);
 }
 
+// Keeps the reply until the filters have seen it.
+class KeptReply final : public ReplySink {
+ public:
+  explicit KeptReply(const Method& method) : method_(method) {}
+  google::protobuf::Message* get() const { return message_.get(); }
+
+ private:
+  Result<void> reply(google::protobuf::Message& message) override {
+    message_.reset(method_.new_reply(nullptr));
+    method_.take_reply(message, *message_);
+    return {};
+  }
+  Result<void> write(const google::protobuf::Message&) override {
+    return Error(Code::internal, "a method with one reply writes no stream");
+  }
+
+  const Method& method_;
+  std::unique_ptr<google::protobuf::Message> message_;
+};
+
+Result<void> send_kept(const KeptReply& kept, ReplySink& sink, const Method& method) {
+  if (kept.get() != nullptr) return sink.reply(*kept.get());
+  return Error(Code::internal, std::string("a filter has ended ") + method.full_name +
+                                   " without an error and without calling it");
+}
+
 }  // namespace
 
 Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
@@ -93,10 +119,14 @@ Result<void> serve_call(const Around& around, const ServedMethod& served,
                         bool& threw) {
   bool has_begun = false;  // The handler has begun; a filter may prevent it.
   // Filters see an exception of the handler as an error.
+  KeptReply kept(*served.method);
+  const bool keeps = !around.filters.empty() && served.method->new_reply != nullptr;
   const auto handle = [&] {
     auto outcome = without_exceptions(served, threw, [&] {
-      return served.method->invoke(*served.service, request, context, sink);
+      return served.method->invoke(*served.service, request, context,
+                                   keeps ? static_cast<ReplySink&>(kept) : sink);
     });
+    if (outcome) context.set_reply(kept.get());
     // A router in front of the handler knows whether the handler has begun, and says so in the
     // error.
     const bool has_only_routed =
@@ -107,6 +137,7 @@ Result<void> serve_call(const Around& around, const ServedMethod& served,
   return without_exceptions(served, threw, [&] {
     auto outcome = without_exceptions(
         served, threw, [&] { return with_filters(around.filters, context, handle); });
+    if (outcome && keeps) outcome = send_kept(kept, sink, *served.method);
     if (!outcome) outcome = of_handler(std::move(outcome.error()), has_begun);
     for (const Observer& observer : around.observers) {
       if (observer.wants(context, outcome)) [[unlikely]]

@@ -8,6 +8,7 @@
 
 #include "net/crypto.h"
 #include "rpc/server/detail/call.h"
+#include "rpc/wire/request_extension.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -87,31 +88,35 @@ Result<void> ServerConnection::check_may_call() const {
 }
 
 Result<void> ServerConnection::send_reply(std::uint64_t call_id,
-                                          const google::protobuf::Message& message,
+                                          const google::protobuf::Message& message, Beside beside,
                                           Deadline deadline) {
-  return Connection::send_reply({.type = FrameType::reply, .call_id = call_id}, message, deadline);
+  return Connection::send_reply({.type = FrameType::reply, .call_id = call_id}, message, deadline,
+                                reply_extension({}, beside.headers, beside.trailers));
 }
 
 Result<void> ServerConnection::send_item(std::uint64_t call_id,
-                                         const google::protobuf::Message& message,
+                                         const google::protobuf::Message& message, Beside beside,
                                          Deadline deadline) {
-  return send({.type = FrameType::item, .call_id = call_id}, message, deadline);
+  return send({.type = FrameType::item, .call_id = call_id}, message, deadline,
+              reply_extension({}, beside.headers, nullptr));
 }
 
 // A failure means that the client is gone.
-void ServerConnection::send_end(std::uint64_t call_id, Deadline deadline) {
-  static_cast<void>(send_text({.type = FrameType::reply, .call_id = call_id}, "", deadline));
+void ServerConnection::send_end(std::uint64_t call_id, Beside beside, Deadline deadline) {
+  static_cast<void>(send_text({.type = FrameType::reply, .call_id = call_id}, "", deadline,
+                              reply_extension({}, beside.headers, beside.trailers)));
 }
 
-void ServerConnection::send_error(std::uint64_t call_id, const Error& error, Deadline deadline) {
-  static_cast<void>(
-      send_text(error_header(call_id, error), error.message(), deadline, error.detail()));
+void ServerConnection::send_error(std::uint64_t call_id, const Error& error, Beside beside,
+                                  Deadline deadline) {
+  static_cast<void>(send_text(error_header(call_id, error), error.message(), deadline,
+                              reply_extension(error.detail(), beside.headers, beside.trailers)));
 }
 
 void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
   FrameHeader header = error_header(call_id, error);
   header.not_executed = !header.maybe_executed;
-  send_text(std::move(header), error.message(), error.detail());
+  send_text(std::move(header), error.message(), reply_extension(error.detail(), nullptr, nullptr));
 }
 
 void ServerConnection::ask_to_leave() {

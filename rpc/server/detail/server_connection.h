@@ -85,11 +85,12 @@ class ServerConnection final : public Connection, public Caller {
   bool awaits_every_answer() const override { return false; }
   Result<void> check_may_call() const override;
   Result<void> send_reply(std::uint64_t call_id, const google::protobuf::Message& message,
-                          Deadline deadline) override;
+                          Beside beside, Deadline deadline) override;
   Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
-                         Deadline deadline) override;
-  void send_end(std::uint64_t call_id, Deadline deadline) override;
-  void send_error(std::uint64_t call_id, const Error& error, Deadline deadline) override;
+                         Beside beside, Deadline deadline) override;
+  void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) override;
+  void send_error(std::uint64_t call_id, const Error& error, Beside beside,
+                  Deadline deadline) override;
   Result<bool> on_hello() override;
   void end_login();
   Result<void> on_open() override;

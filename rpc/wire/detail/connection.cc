@@ -75,9 +75,9 @@ Result<void> Connection::send(FrameHeader&& header, const google::protobuf::Mess
 }
 
 Result<void> Connection::send_reply(FrameHeader&& header,
-                                    const google::protobuf::MessageLite& message,
-                                    Deadline deadline) {
-  auto frame = make_frame(header, message, "");
+                                    const google::protobuf::MessageLite& message, Deadline deadline,
+                                    std::string_view extension) {
+  auto frame = make_frame(header, message, extension);
   if (!frame) return frame.error();
   sent_bytes_ += frame->size();
   const bool is_small = frame->size() <= small_reply_bytes;

@@ -54,7 +54,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // The same for the one reply of a call, with which its handler ends: suspends only for a large
   // reply. For a small one deadline_exceeded means only that it is queued for the peer.
   Result<void> send_reply(FrameHeader&& header, const google::protobuf::MessageLite& message,
-                          Deadline deadline);
+                          Deadline deadline, std::string_view extension = {});
   // The same with a text, which may be empty. Does not suspend when the deadline has passed.
   Result<void> send_text(FrameHeader&& header, std::string_view text, Deadline deadline,
                          std::string_view extension = {});
