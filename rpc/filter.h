@@ -11,13 +11,15 @@
 //
 // Filters run in the order in which they were added, the first one outermost, in the task of the
 // call; they may suspend. A filter that does not call next() ends the call with its own result.
-// A filter reads the reply and sets headers of it after next(), but does not change its message.
-// Use an observer, which costs less, where only the outcome of a call matters.
+// A filter reads the reply and sets headers of it after next(), but does not change its message. One
+// that does neither says so (FilterSees::outcomes): then the reply is not kept for it. Use an
+// observer, which costs less still, where only the outcome of a call matters.
 #pragma once
 
 #include <google/protobuf/message.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -44,6 +46,10 @@ class Next {
   void* state_;
   std::size_t index_;
 };
+
+// What a filter of a server looks at after next(). With `outcomes` the reply is on its way by then,
+// with its headers, unless another filter sees replies.
+enum class FilterSees : std::uint8_t { replies, outcomes };
 
 using ServerFilter = std::function<Result<void>(Context& call, const Next& next)>;
 

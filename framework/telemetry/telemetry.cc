@@ -90,7 +90,7 @@ Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
 
 void Telemetry::watch(rpc::Server& server) {
   // Without a collector no filter is needed: traces are passed on without one.
-  if (exporter_) server.add_filter(tracer_.server_filter());
+  if (exporter_) server.add_filter(tracer_.server_filter(), rpc::FilterSees::outcomes);
   server.add_observer(
       [this](rpc::Context& call, const Result<void>& outcome) {
         call_log_.look_at(call, outcome);

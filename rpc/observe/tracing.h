@@ -3,7 +3,7 @@
 // traces are sampled.
 //
 //   rpc::Tracer tracer({.sample_ratio = 0.01}, [&](const rpc::SpanRecord& span) { show(span); });
-//   server.add_filter(tracer.server_filter());
+//   server.add_filter(tracer.server_filter(), rpc::FilterSees::outcomes);
 //   rpc::Client client(network, peer, {.filters = {tracer.client_filter()}});
 //
 // The first process of a trace decides by the trace id whether it is sampled, and all others

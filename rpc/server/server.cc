@@ -319,7 +319,9 @@ Result<void> Server::add(Service& service, Audience audience) {
   return impl_->dispatcher().add(service, audience);
 }
 
-void Server::add_filter(ServerFilter filter) { impl_->dispatcher().add_filter(std::move(filter)); }
+void Server::add_filter(ServerFilter filter, FilterSees sees) {
+  impl_->dispatcher().add_filter(std::move(filter), sees);
+}
 void Server::add_observer(ServerObserver observer, const CallBar* bar) {
   impl_->dispatcher().add_observer({.look = std::move(observer), .bar = bar});
 }

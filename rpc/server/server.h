@@ -132,7 +132,7 @@ class Server {
   Result<void> add(Service& service, Audience audience = Audience::as_marked);
 
   // Puts a filter around all calls, inside the filters added before. Call it before listen().
-  void add_filter(ServerFilter filter);
+  void add_filter(ServerFilter filter, FilterSees sees = FilterSees::replies);
   // Adds an observer of all calls, which runs after those added before. With a bar, which outlives
   // the server, it sees only failures and calls above the bar. Call it before listen().
   void add_observer(ServerObserver observer, const CallBar* bar = nullptr);

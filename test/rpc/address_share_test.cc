@@ -14,7 +14,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
-#include "net/http/http.h"
+#include "net/http/http_server.h"
 #include "rpc/http/http_face.h"
 #include "test/rpc/public_echo.h"
 #include "test/rpc/raw_peer.h"

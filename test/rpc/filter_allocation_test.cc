@@ -38,7 +38,7 @@ double allocations_per_call(Filters filters, const rpc::TraceContext& trace) {
     rpc::Server server(network);
     std::vector<rpc::ClientFilter> client_filters;
     if (filters == Filters::of_production) {
-      server.add_filter(tracer.server_filter());
+      server.add_filter(tracer.server_filter(), rpc::FilterSees::outcomes);
       server.add_observer(log.server_observer());
       client_filters.push_back(tracer.client_filter());
     }

@@ -21,7 +21,7 @@ using rpc::Headers;
 constexpr Header<std::string_view> locale("locale");
 constexpr Header<std::int32_t> tick("tick");
 constexpr Header<bool> is_bot("is-bot");
-constexpr Header<EchoRequest> hello("hello-bin");
+constexpr Header<EchoRequest> greeting("greeting-bin");
 
 TEST(HeadersTest, HoldValuesOfTheirTypes) {
   Headers headers;
@@ -31,12 +31,12 @@ TEST(HeadersTest, HoldValuesOfTheirTypes) {
   headers.set(is_bot, true);
   EchoRequest request;
   request.set_text(std::string("a\0b", 3));
-  headers.set(hello, request);
+  headers.set(greeting, request);
   EXPECT_EQ(headers.get(locale), "de");
   EXPECT_EQ(headers.get(tick), -17);
   EXPECT_EQ(headers.get(is_bot), true);
-  ASSERT_TRUE(headers.get(hello));
-  EXPECT_EQ(headers.get(hello)->text(), request.text());
+  ASSERT_TRUE(headers.get(greeting));
+  EXPECT_EQ(headers.get(greeting)->text(), request.text());
   EXPECT_TRUE(headers.check());
 }
 
@@ -64,8 +64,8 @@ TEST(HeadersTest, AValueOfAnotherTypeIsNone) {
   }
   headers.add("is-bot", "yes");
   EXPECT_EQ(headers.get(is_bot), std::nullopt);
-  headers.add("hello-bin", "\xff");
-  EXPECT_FALSE(headers.get(hello));
+  headers.add("greeting-bin", "\xff");
+  EXPECT_FALSE(headers.get(greeting));
 }
 
 TEST(HeadersTest, WhatHttpCannotCarryIsRefused) {

@@ -83,7 +83,7 @@ TEST_F(OversizeTest, ErrorKeepsItsCode) {
 
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code(), Code::failed_precondition);
-  EXPECT_EQ(reply.error().message(), "the text of an error of 903 bytes is above the limit of 100");
+  EXPECT_EQ(reply.error().message(), "the text of an error of 906 bytes is above the limit of 100");
   EXPECT_TRUE(small->is_connected());
 }
 

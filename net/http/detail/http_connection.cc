@@ -23,6 +23,9 @@ constexpr Duration linger_time_max = 2s;
 // The kernel takes this much at once from a connection without unsent output.
 constexpr std::size_t small_body_bytes = 16 * 1024;
 
+// How long a peer may take nothing of its last answers: a phone loses its cell for some seconds.
+constexpr Duration stall_time_max = 10s;
+
 // A peer that takes the last answers must take this much within response_time_max.
 constexpr std::uint64_t progress_bytes_min = 64 * 1024;
 
@@ -90,15 +93,18 @@ void HttpConnection::on_time() {
   return messages_ == nullptr ? end() : refuse(408);
 }
 
-// A peer that keeps taking queued output may receive all of it.
+// A peer that keeps taking its answers may receive all of them.
 void HttpConnection::on_time_closing() {
   const StreamStatistics statistics = stream_->statistics();
-  const bool takes_answers = output_progress_.has_grown(statistics) || statistics.unsent_bytes > 0;
+  const bool has_grown = output_progress_.has_grown(statistics);
+  if (has_grown) progress_at_ = now();
   if (statistics.acknowledged_bytes >= closing_acknowledged_bytes_ + progress_bytes_min) {
     closing_acknowledged_bytes_ = statistics.acknowledged_bytes;
     closing_until_ = now() + options_.limits.response_time_max;
   }
-  if (!takes_answers || now() >= closing_until_) return end();
+  const bool may_still_take =
+      statistics.unsent_bytes > 0 && answered_count_ > 0 && now() - progress_at_ < stall_time_max;
+  if ((!has_grown && !may_still_take) || now() >= closing_until_) return end();
   timers().arm(*this, Deadline::after(linger_time_max));
 }
 
@@ -222,7 +228,8 @@ void HttpConnection::finish_writing() {
   const StreamStatistics statistics = stream_->statistics();
   static_cast<void>(output_progress_.has_grown(statistics));
   closing_acknowledged_bytes_ = statistics.acknowledged_bytes;
-  closing_until_ = now() + options_.limits.response_time_max;
+  progress_at_ = now();
+  closing_until_ = progress_at_ + options_.limits.response_time_max;
   timers().arm(*this, Deadline::after(linger_time_max));
 }
 

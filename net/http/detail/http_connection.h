@@ -138,6 +138,7 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   SourcePause pause_;
   OutputProgress output_progress_;                // Used while closing.
   std::uint64_t closing_acknowledged_bytes_ = 0;  // When the present time began to run,
+  TimePoint progress_at_{};                       // When the peer was last seen to take something.
   TimePoint closing_until_{};                     // which ends here.
   coroutine::TaskRef task_;                       // Answers the request.
   Watcher* watcher_ = nullptr;                    // Is told that the client has left.

@@ -33,7 +33,10 @@ class Dispatcher final : private Call::Owner {
   Result<void> add(Service& service, Server::Audience audience) {
     return methods_.add(service, audience);
   }
-  void add_filter(ServerFilter filter) { around_.filters.push_back(std::move(filter)); }
+  void add_filter(ServerFilter filter, FilterSees sees) {
+    around_.filters.push_back(std::move(filter));
+    around_.keeps_replies = around_.keeps_replies || sees == FilterSees::replies;
+  }
   void add_observer(Observer observer) { around_.observers.push_back(std::move(observer)); }
   const ServedMethods& methods() const { return methods_; }
 

@@ -72,6 +72,7 @@ struct Observer {
 // The filters and observers around all handlers of a server.
 struct Around {
   std::vector<ServerFilter> filters;
+  bool keeps_replies = false;  // One of the filters sees them.
   std::vector<Observer> observers;
 };
 

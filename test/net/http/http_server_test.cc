@@ -537,7 +537,7 @@ TEST(HttpServerTest, ARequestWithoutAStackIsRefused) {
     coroutine::TaskGroup load;
     while (load.spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); })) continue;
     EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
-    const std::string answer = read_all(*served.client).value_or("");
+    const std::string answer = read_text(*served.client, soon()).value_or("");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
     EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
     load.cancel_and_join();

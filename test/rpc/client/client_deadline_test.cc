@@ -7,7 +7,7 @@
 #include <string>
 
 #include "coroutine/testing/matchers.h"
-#include "net/http/http.h"
+#include "net/http/http_server.h"
 #include "rpc/http/http_face.h"
 #include "test/rpc/public_echo.h"
 

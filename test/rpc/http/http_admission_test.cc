@@ -165,6 +165,27 @@ TEST_F(HttpAdmissionTest, ALoginThatThrowsIsAnInternalError) {
   EXPECT_TRUE(ranked_.begun.empty());
 }
 
+TEST(HttpAdmissionWithFewStacksTest, ARequestWithoutAStackIsRefused) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});
+  const auto ran = scheduler.run("main", [] {
+    sim::SimulatedNetwork network;
+    RankedService ranked;
+    rpc::Server server(network);
+    ASSERT_TRUE(server.add(ranked));
+    rpc::HttpFace face(server, {.door = rpc::Door::nodes});
+    auto other = coroutine::spawn("other", [] { return coroutine::sleep_for(1h); });
+    Asked asked("InSession", "no stack");
+    static_cast<net::HttpService&>(face).begin(asked);
+    EXPECT_TRUE(asked.is_answered());
+    EXPECT_EQ(asked.answered().status, 429u);
+    EXPECT_EQ(asked.answered().headers.find("Corolane-Executed"), "no");
+    EXPECT_NE(asked.answered().headers.find("Retry-After"), "");
+    EXPECT_TRUE(ranked.begun.empty());
+  });
+  EXPECT_TRUE(ran);
+}
+
 class FewCallsTest : public HttpAdmissionTest {
  protected:
   FewCallsTest() : HttpAdmissionTest({.calls_per_method_max = 3}) {}
@@ -185,9 +206,9 @@ class OverloadedTest : public HttpAdmissionTest {
 
 TEST_F(OverloadedTest, RequestsAboveTheCapacityAreRefusedAtOnce) {
   ranked_.work_time = 1ms;
-  for (int round = 0; round < 50; ++round) {
-    for (int i = 0; i < 50; ++i) ask("InSession", "work");
-    EXPECT_TRUE(coroutine::sleep_for(10ms));
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 500; ++i) ask("InSession", "work");
+    EXPECT_TRUE(coroutine::sleep_for(100ms));
   }
   EXPECT_TRUE(coroutine::sleep_for(1s));
   const auto is_refused = [](const auto& asked) { return asked->answered().status == 429; };

@@ -16,7 +16,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
-#include "net/http/http.h"
+#include "net/http/http_server.h"
 #include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/echo_service.h"
 #include "test/rpc/mirror_service.h"
@@ -358,7 +358,7 @@ TEST_F(HttpFaceTest, AStreamIsReadBeforeItHasEnded) {
   const auto size = (*stream)->read_some(buffer, Deadline::after(1s));
   ASSERT_TRUE(size);
   EXPECT_THAT(std::string(net::text_of(std::span(buffer).first(*size))),
-              testing::EndsWith(std::string("\r\n7\r\n\0\0\0\0\x02{}\r\n", 15)));
+              testing::EndsWith(std::string("\r\n7\r\n\0\0\0\0\x02{}\r\n", 14)));
   EXPECT_EQ(server_.statistics().stream_count, 1u);
   (*stream)->close();
   ASSERT_TRUE(coroutine::sleep_for(1s));

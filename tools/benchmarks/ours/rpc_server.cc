@@ -22,7 +22,7 @@ Result<void> serve(net::EventLoop& loop) {
   rpc::Tracer tracer({.sample_ratio = 0}, [](const rpc::SpanRecord&) {});
   rpc::CallLog call_log({}, [](const rpc::LoggedCall&) {});
   rpc::Server server(network);
-  server.add_filter(tracer.server_filter());
+  server.add_filter(tracer.server_filter(), rpc::FilterSees::outcomes);
   server.add_observer(call_log.server_observer());
   if (auto added = server.add(service); !added) return added;
   const auto endpoint = server.listen({"127.0.0.1", 0}, {.door = rpc::Door::nodes});

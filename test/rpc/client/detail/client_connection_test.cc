@@ -17,6 +17,7 @@
 
 #include "coroutine/testing/matchers.h"
 #include "net/testing/network.h"
+#include "rpc/wire/request_extension.h"
 #include "test/rpc/raw_peer.h"
 
 namespace corolane::test {
@@ -105,7 +106,8 @@ class ClientConnectionTest : public testing::Test {
     return coroutine::spawn(
         "caller", [this, text = std::move(text), deadline]() -> Result<std::string> {
           EchoReply reply;
-          if (auto called = connection_->call(echo_, make_echo(text), reply, deadline, ""); !called)
+          if (auto called = connection_->call(echo_, make_echo(text), reply, nullptr, deadline, "");
+              !called)
             return called.error();
           return reply.text();
         });
@@ -162,13 +164,14 @@ TEST_F(ClientConnectionTest, RepliesReachTheirCallsInAnyOrder) {
 
 TEST_F(ClientConnectionTest, ErrorOfTheServerArrivesWhole) {
   auto caller = call("");
+  const std::string extension = rpc::reply_extension("detail", nullptr, nullptr);
   server_->send({.type = FrameType::reply,
                  .code = static_cast<std::uint8_t>(Code::not_found),
                  .maybe_executed = true,
                  .call_id = receive().header.call_id,
                  .time = 250,
-                 .extension_size = 6},
-                "detailno such game");
+                 .extension_size = static_cast<std::uint32_t>(extension.size())},
+                extension + "no such game");
   const Error expected =
       Error(Code::not_found, "no such game").with_maybe_executed().with_retry_after(250ms);
   EXPECT_EQ(caller.join(Deadline::never()),
@@ -356,7 +359,7 @@ TEST_F(ClientConnectionTest, RequestThatDoesNotFitAFrameIsNotExecuted) {
   const Deadline deadline = Deadline::after(1h);
   const TimePoint start = now();
 
-  const auto called = connection_->call(echo_, large, reply, deadline, "");
+  const auto called = connection_->call(echo_, large, reply, nullptr, deadline, "");
   const auto opened = connection_->open_stream(stream_, count_, large, deadline, "");
   const auto noted = connection_->notify(note_, large, deadline, "");
 

@@ -60,7 +60,9 @@ class DispatcherWorld final : private ServerConnection::Host {
         static_cast<ServerConnection::Host&>(*this), 1, std::move(*stream),
         Handshake(Handshake::Role::server, security_, {.payload_bytes_max = 64 * 1024}),
         rpc::detail::Connection::Limits{.handshake_time_max = 1s, .keepalive = {}},
-        ServerConnection::Rules{.door = door, .call_count_max = options.calls_per_connection_max});
+        ServerConnection::Rules{.door = door,
+                                .call_count_max = options.calls_per_connection_max,
+                                .retry_after = options.admission.retry_after});
     connection->start();
     peer->say_hello({});
     check(peer->receive()->header.type == FrameType::hello, "the connection is open");
@@ -120,7 +122,8 @@ class DispatcherWorld final : private ServerConnection::Host {
   Error refusal_of(std::uint64_t id) {
     const RawPeer::Received reply = reply_to(id);
     return rpc::detail::error_of(
-        {.header = reply.header, .extension = {}, .message = net::bytes_of(reply.message)});
+        {.header = reply.header, .extension = {}, .message = net::bytes_of(reply.message)},
+        nullptr);
   }
 
   Server::Statistics statistics() const {
@@ -163,18 +166,6 @@ class DispatcherWorld final : private ServerConnection::Host {
   std::optional<RawPeer> peer;
   std::optional<ServerConnection> connection;
   Dispatcher dispatcher;  // Destroyed first: its tasks use all the others.
-};
-
-// Keeps the reply of a call without a frame.
-class ReplyHere final : public rpc::ReplySink {
- public:
-  Result<void> reply(google::protobuf::Message& message) override {
-    text = static_cast<const EchoReply&>(message).text();
-    return {};
-  }
-  Result<void> write(const google::protobuf::Message&) override { return {}; }
-
-  std::string text;
 };
 
 std::uint64_t created_task_count() {
@@ -419,50 +410,6 @@ TEST(DispatcherTest, CallWithoutAStackIsRefused) {
     EXPECT_GE(refusal.retry_after(), 100ms);
   });
   EXPECT_TRUE(ran);
-}
-
-TEST(DispatcherTest, CallWithoutAFrameAndWithoutAStackIsRefusedToo) {
-  coroutine::VirtualTime time;
-  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});
-  const auto ran = scheduler.run("main", [] {
-    DispatcherWorld world;
-    auto other = coroutine::spawn("other", [] { return coroutine::sleep_for(1h); });
-    ReplyHere reply;
-    const auto called = world.dispatcher.call(echo_method("Echo"), make_echo(""), {}, reply);
-    ASSERT_THAT(called, fails_with(Code::resource_exhausted));
-    EXPECT_TRUE(called.error().not_executed());
-    EXPECT_GE(called.error().retry_after(), 100ms);
-    EXPECT_EQ(world.statistics_of("Echo/Echo").refused_count, 1u);
-    EXPECT_EQ(world.statistics_of("Echo/Echo").call_count, 0u);
-  });
-  EXPECT_TRUE(ran);
-}
-
-TEST(DispatcherTest, CallWithoutAFrameEndsLikeAnyOther) {
-  DispatcherWorld world;
-  ReplyHere reply;
-  EXPECT_TRUE(world.dispatcher.call(echo_method("Echo"), make_echo("here"), {}, reply));
-  EXPECT_EQ(reply.text, "here");
-
-  const TimePoint start = now();
-  const auto late = world.dispatcher.call(echo_method("Sleep"), make_sleep(1s),
-                                          {.deadline = Deadline::after(50ms)}, reply);
-  ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
-  EXPECT_TRUE(late.error().maybe_executed());
-  EXPECT_EQ(now() - start, 50ms);
-  EXPECT_EQ(world.echo.cancelled_count, 1);
-
-  rpc::Method unknown = echo_method("Echo");
-  unknown.id = 1;
-  EXPECT_THAT(world.dispatcher.call(unknown, make_echo(""), {}, reply),
-              fails_with(Code::unimplemented));
-  world.dispatcher.refuse_all();
-  const auto refused = world.dispatcher.call(echo_method("Echo"), make_echo(""), {}, reply);
-  ASSERT_THAT(refused, fails_with(Code::unavailable));
-  EXPECT_TRUE(refused.error().not_executed());
-  EXPECT_EQ(world.statistics_of("Echo/Echo").call_count, 1u);
-  EXPECT_EQ(world.statistics_of("Echo/Echo").refused_count, 1u);
-  EXPECT_EQ(world.statistics_of("Echo/Sleep").error_count, 1u);
 }
 
 }  // namespace
