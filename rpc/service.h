@@ -33,9 +33,16 @@ enum class Priority : std::uint8_t {
 };
 inline constexpr std::size_t priority_count = 4;
 
-// Takes a handler's answer and sends it at once.
-class ReplySink {
+// The messages of a call, as its handler reads and writes them.
+class Messages {
  public:
+  // Reads the next message of a caller that sends a stream of them; false at its end. Suspends
+  // until it is there. Fails with cancelled when the caller is gone or the deadline has passed,
+  // with invalid_argument for a malformed message.
+  virtual Result<bool> read(google::protobuf::Message& message) {
+    return Error(Code::unimplemented, "the caller sends no stream of " + message.GetTypeName());
+  }
+
   // Sends the one reply of a unary call; may move its content out. Suspends while the caller takes
   // nothing. Fails with resource_exhausted, and sends nothing, when the reply is too large for a
   // frame.
@@ -46,7 +53,7 @@ class ReplySink {
   virtual Result<void> write(const google::protobuf::Message& message) = 0;
 
  protected:
-  ~ReplySink() = default;
+  ~Messages() = default;
 };
 
 // One method as both sides know it. Lives for the whole program.
@@ -58,6 +65,7 @@ struct Method {
   Priority priority = Priority::in_session;
   bool idempotent = false;        // May be retried even though it may have been executed.
   bool one_way = false;           // Has no reply.
+  bool client_streaming = false;  // Is called with any number of messages.
   bool server_streaming = false;  // Replies with any number of messages.
   bool is_public = false;         // Clients outside the cluster may call it.
   // The method forwards calls and knows whether their handlers have begun: its errors may carry
@@ -72,9 +80,12 @@ struct Method {
   // content of one reply into another.
   google::protobuf::Message* (*new_reply)(google::protobuf::Arena* arena) = nullptr;
   void (*take_reply)(google::protobuf::Message& from, google::protobuf::Message& to) = nullptr;
-  // Calls the handler and passes its answer to the sink; returns the error of either.
+  // Calls the handler and passes its answer on; returns the error of either. `request` is empty
+  // when the caller sends a stream.
   Result<void> (*invoke)(Service& service, const google::protobuf::Message& request,
-                         Context& context, ReplySink& sink) = nullptr;
+                         Context& context, Messages& messages) = nullptr;
+
+  bool is_stream() const { return client_streaming || server_streaming; }
 };
 
 // The .proto comment of one symbol, for users of reflection.

@@ -14,8 +14,11 @@ namespace corolane::rpc::codegen {
 namespace {
 
 std::string handler_signature(const MethodModel& method) {
-  const std::string result = method.is_unary() ? method.reply_type : "void";
-  std::vector<std::string> arguments = {"const " + method.request_type + "& request"};
+  const bool replies_once = method.is_unary() || method.is_upload();
+  const std::string result = replies_once ? method.reply_type : "void";
+  std::vector<std::string> arguments = {
+      method.is_called_with_stream ? "::corolane::rpc::Requests<" + method.request_type + ">& in"
+                                   : "const " + method.request_type + "& request"};
   if (method.is_streaming) {
     arguments.push_back("::corolane::rpc::Writer<" + method.reply_type + ">& out");
   }
@@ -82,10 +85,9 @@ void print_client(Printer& printer, const ServiceModel& service) {
   for (const MethodModel& method : service.methods) {
     printer.Print("\n");
     printer.PrintRaw(comment_text(2, method.comment, promises_to_callers(method)));
-    printer.PrintRaw(signature(
-        2, method.client_result(), method.cpp_name,
-        {"const " + method.request_type + "& request", "::corolane::rpc::CallOptions options = {}"},
-        ";"));
+    std::vector<std::string> parameters = method.client_parameters();
+    parameters.back() += " = {}";
+    printer.PrintRaw(signature(2, method.client_result(), method.cpp_name, parameters, ";"));
   }
   if (service.publishes()) {
     printer.Print("\n");
@@ -119,7 +121,11 @@ std::set<std::string> includes_of(const FileModel& file) {
   if (file.has_method([](const MethodModel&) { return true; })) {
     includes.insert({"coroutine/base/result.h", "rpc/context.h"});
   }
-  if (file.has_method(&MethodModel::is_streaming)) includes.insert("rpc/stream.h");
+  if (file.has_method([](const MethodModel& method) {
+        return method.is_streaming || method.is_called_with_stream;
+      })) {
+    includes.insert("rpc/stream.h");
+  }
   return includes;
 }
 

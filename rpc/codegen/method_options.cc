@@ -120,6 +120,9 @@ Result<std::string> priority_of(const pb::MethodDescriptor& method) {
   return snake_case(MethodOptions::Priority_Name(priority));
 }
 
+bool is_stream(const pb::MethodDescriptor& method) {
+  return method.client_streaming() || method.server_streaming();
+}
 bool is_one_way(const pb::MethodDescriptor& method) { return own_options(method).one_way(); }
 bool is_public(const pb::MethodDescriptor& method) { return own_options(method).public_(); }
 bool is_durable(const pb::MethodDescriptor& method) { return own_options(method).durable(); }
@@ -127,7 +130,7 @@ bool is_read_only(const pb::MethodDescriptor& method) { return own_options(metho
 
 bool is_idempotent(const pb::MethodDescriptor& method) {
   if (own_options(method).idempotent()) return true;
-  const bool is_unary = !method.server_streaming() && !is_one_way(method);
+  const bool is_unary = !is_stream(method) && !is_one_way(method);
   return is_unary && method.options().idempotency_level() != pb::MethodOptions::IDEMPOTENCY_UNKNOWN;
 }
 

@@ -26,6 +26,8 @@ Result<std::size_t> stack_size_bytes_of(const google::protobuf::MethodDescriptor
 // Spelled as in rpc::Priority: "in_session".
 Result<std::string> priority_of(const google::protobuf::MethodDescriptor& method);
 
+// In either direction.
+bool is_stream(const google::protobuf::MethodDescriptor& method);
 bool is_one_way(const google::protobuf::MethodDescriptor& method);
 bool is_public(const google::protobuf::MethodDescriptor& method);
 // By our option, or by protobuf's own idempotency_level if the method is unary.

@@ -41,6 +41,7 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
       .is_idempotent = is_idempotent(method),
       .is_one_way = is_one_way(method),
       .is_streaming = method.server_streaming(),
+      .is_called_with_stream = method.client_streaming(),
       .is_public = is_public(method),
       .is_durable = is_durable(method),
       .is_read_only = is_read_only(method),
@@ -51,8 +52,18 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
 }  // namespace
 
 std::string MethodModel::client_result() const {
+  if (is_called_with_stream) {
+    return std::string("::corolane::rpc::") + (is_streaming ? "Duplex<" : "Upload<") +
+           request_type + ", " + reply_type + ">";
+  }
   if (is_streaming) return "::corolane::rpc::Reader<" + reply_type + ">";
   return "::corolane::Result<" + (is_one_way ? "void" : reply_type) + ">";
+}
+
+std::vector<std::string> MethodModel::client_parameters() const {
+  const std::string options = "::corolane::rpc::CallOptions options";
+  if (is_called_with_stream) return {options};
+  return {"const " + request_type + "& request", options};
 }
 
 FileModel read_model(const pb::FileDescriptor& file) {

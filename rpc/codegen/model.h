@@ -29,14 +29,20 @@ struct MethodModel {
   bool is_idempotent = false;
   bool is_one_way = false;
   bool is_streaming = false;  // Replies with a stream.
+  bool is_called_with_stream = false;
   bool is_public = false;
   bool is_durable = false;
   bool is_read_only = false;
   bool is_deprecated = false;
 
-  bool is_unary() const { return !is_one_way && !is_streaming; }
+  bool is_unary() const { return !is_one_way && !is_streaming && !is_called_with_stream; }
+  bool is_upload() const { return is_called_with_stream && !is_streaming; }
+  bool is_duplex() const { return is_called_with_stream && is_streaming; }
+  bool is_watched() const { return is_streaming && !is_called_with_stream; }
   // The return type of the client's method.
   std::string client_result() const;
+  // The parameters of the client's method; the options have no default.
+  std::vector<std::string> client_parameters() const;
 };
 
 struct ServiceModel {

@@ -76,7 +76,6 @@ class ProblemFinder {
       const pb::MethodDescriptor& method = *service.method(i);
       check_name(method);
       check_id(method);
-      check_streams(method);
       check_options(method);
     }
   }
@@ -144,15 +143,6 @@ class ProblemFinder {
     }
   }
 
-  void check_streams(const pb::MethodDescriptor& method) {
-    if (!method.client_streaming()) return;
-    report(path_in(method, pb::MethodDescriptorProto::kClientStreamingFieldNumber),
-           method.name() + " takes a stream, which is not supported; " +
-               (method.server_streaming()
-                    ? "let it only reply with one, and receive what callers send in another method"
-                    : "let callers call once for each message, or send them in a repeated field"));
-  }
-
   void check_options(const pb::MethodDescriptor& method) {
     report_if_wrong(method, MethodOptions::kTimeoutFieldNumber, timeout_of(method));
     report_if_wrong(method, MethodOptions::kStackSizeFieldNumber, stack_size_bytes_of(method));
@@ -163,7 +153,7 @@ class ProblemFinder {
     } else {
       check_of_no_object(method);
     }
-    if (is_idempotent(method) && (is_one_way(method) || method.server_streaming())) {
+    if (is_idempotent(method) && (is_one_way(method) || is_stream(method))) {
       report_option(method, MethodOptions::kIdempotentFieldNumber,
                     std::string("idempotent: ") +
                         (is_one_way(method) ? "one-way calls" : "streams") +
@@ -172,9 +162,11 @@ class ProblemFinder {
   }
 
   void check_one_way(const pb::MethodDescriptor& method) {
-    if (method.server_streaming()) {
+    if (is_stream(method)) {
       report_option(method, MethodOptions::kOneWayFieldNumber,
-                    "one_way: it replies with a stream; leave one of the two out");
+                    std::string("one_way: it ") +
+                        (method.server_streaming() ? "replies" : "is called") +
+                        " with a stream; leave one of the two out");
     } else if (method.output_type()->full_name() != "google.protobuf.Empty") {
       report(path_in(method, pb::MethodDescriptorProto::kOutputTypeFieldNumber),
              method.name() + " is one_way, so no caller gets its " +
@@ -190,6 +182,12 @@ class ProblemFinder {
           method.name() +
               " replies with a stream, which would block all other calls of its object; say what "
               "it publishes, and let a service that subscribes serve the stream");
+    }
+    if (method.client_streaming()) {
+      report(path_in(method, pb::MethodDescriptorProto::kClientStreamingFieldNumber),
+             method.name() +
+                 " is called with a stream, which would block all other calls of its object; let "
+                 "callers call once for each message, or let a service take the stream");
     }
     if (is_durable(method) && is_read_only(method)) {
       report_option(method, MethodOptions::kDurableFieldNumber,

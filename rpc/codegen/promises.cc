@@ -38,9 +38,13 @@ Sentences promises_to_callers(const MethodModel& method) {
   const std::string timeout = config::format_duration(method.timeout);
   const bool has_own_timeout = method.timeout != Duration(timeout_default);
   Promises promises;
-  promises.add(method.is_streaming,
+  promises.add(method.is_watched(),
                "Streams: read() one message after the other; then finish() says how it ended.");
-  promises.add(method.is_streaming,
+  promises.add(method.is_upload(),
+               "Streams: write() one message after the other; then finish() returns the reply.");
+  promises.add(method.is_duplex(),
+               "Streams: write() and read() messages; then finish() says how it ended.");
+  promises.add(method.is_streaming || method.is_called_with_stream,
                "Lasts " + timeout + " at most unless the options have a deadline.");
   promises.add(method.is_one_way,
                "One-way: returns when the request is on its way; its outcome is not reported.");
@@ -59,9 +63,11 @@ Sentences promises_to_handlers(const MethodModel& method) {
   const std::string timeout = config::format_duration(method.timeout);
   const bool has_own_timeout = method.timeout != Duration(timeout_default);
   Promises promises;
+  promises.add(method.is_called_with_stream,
+               "Streams: read() the messages of `in`, and return the error of its finish().");
   promises.add(method.is_streaming,
                "Streams: write() the messages to `out`; the returned result ends the stream.");
-  promises.add(method.is_streaming,
+  promises.add(method.is_streaming || method.is_called_with_stream,
                "Lasts " + timeout + " at most unless the caller has another deadline.");
   promises.add(method.is_one_way, "One-way: no caller sees the returned result.");
   promises.add(method.is_one_way && has_own_timeout,

@@ -37,9 +37,11 @@ const char* bool_text(bool value) { return value ? "true" : "false"; }
 
 // The function template that calls the handler of a method, and its arguments.
 std::string invoke_text(const ServiceModel& service, const MethodModel& method) {
-  const std::string shape = method.is_streaming ? "stream"
-                            : method.is_one_way ? "one_way"
-                                                : "unary";
+  const std::string shape = method.is_duplex()    ? "duplex"
+                            : method.is_upload()  ? "upload"
+                            : method.is_streaming ? "stream"
+                            : method.is_one_way   ? "one_way"
+                                                  : "unary";
   const std::string base = service.base_name();
   std::vector<std::string> arguments = {base, method.request_type};
   if (method.is_streaming) arguments.push_back(method.reply_type);
@@ -63,18 +65,20 @@ void print_table(Printer& printer, const ServiceModel& service) {
         "        .priority = ::corolane::rpc::Priority::$priority$,\n"
         "        .idempotent = $idempotent$,\n"
         "        .one_way = $one_way$,\n"
+        "        .client_streaming = $called_with_stream$,\n"
         "        .server_streaming = $streaming$,\n"
         "        .is_public = $public$,\n"
         "        .durable = $durable$,\n"
         "        .read_only = $read_only$,\n",
         "name", method.full_name, "timeout", duration_text(method.timeout), "stack_size",
         size_text(method.stack_size_bytes), "priority", method.priority, "idempotent",
-        bool_text(method.is_idempotent), "one_way", bool_text(method.is_one_way), "streaming",
+        bool_text(method.is_idempotent), "one_way", bool_text(method.is_one_way),
+        "called_with_stream", bool_text(method.is_called_with_stream), "streaming",
         bool_text(method.is_streaming), "public", bool_text(method.is_public), "durable",
         bool_text(method.is_durable), "read_only", bool_text(method.is_read_only));
     printer.Print("        .new_request = new_message<$request$>,\n", "request",
                   method.request_type);
-    if (method.is_unary()) {
+    if (method.is_unary() || method.is_upload()) {
       printer.Print(
           "        .new_reply = new_message<$reply$>,\n"
           "        .take_reply = take_reply<$reply$>,\n",
@@ -105,21 +109,50 @@ template <typename Message>
 }
 )";
 
-constexpr std::string_view invoke_unary_text = R"(
+constexpr std::string_view take_reply_text = R"(
 template <typename Reply>
 void take_reply(::google::protobuf::Message& from, ::google::protobuf::Message& to) {
   static_cast<Reply&>(to) = static_cast<Reply&&>(from);
 }
+)";
 
+constexpr std::string_view invoke_upload_text = R"(
+template <typename Base, typename Request, auto handler>
+::corolane::Result<void> invoke_upload(::corolane::rpc::Service& service,
+                                       const ::google::protobuf::Message&,
+                                       ::corolane::rpc::Context& context,
+                                       ::corolane::rpc::Messages& messages) {
+  auto& base = static_cast<Base&>(service);
+  ::corolane::rpc::Requests<Request> in(messages);
+  auto reply = (base.*handler)(in, context);
+  if (!reply) return std::move(reply).error();
+  return messages.reply(*reply);
+}
+)";
+
+constexpr std::string_view invoke_duplex_text = R"(
+template <typename Base, typename Request, typename Reply, auto handler>
+::corolane::Result<void> invoke_duplex(::corolane::rpc::Service& service,
+                                       const ::google::protobuf::Message&,
+                                       ::corolane::rpc::Context& context,
+                                       ::corolane::rpc::Messages& messages) {
+  auto& base = static_cast<Base&>(service);
+  ::corolane::rpc::Requests<Request> in(messages);
+  ::corolane::rpc::Writer<Reply> out(messages);
+  return (base.*handler)(in, out, context);
+}
+)";
+
+constexpr std::string_view invoke_unary_text = R"(
 template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_unary(::corolane::rpc::Service& service,
                                       const ::google::protobuf::Message& request,
                                       ::corolane::rpc::Context& context,
-                                      ::corolane::rpc::ReplySink& sink) {
+                                      ::corolane::rpc::Messages& messages) {
   auto& base = static_cast<Base&>(service);
   auto reply = (base.*handler)(static_cast<const Request&>(request), context);
   if (!reply) return std::move(reply).error();
-  return sink.reply(*reply);
+  return messages.reply(*reply);
 }
 )";
 
@@ -128,9 +161,9 @@ template <typename Base, typename Request, typename Reply, auto handler>
 ::corolane::Result<void> invoke_stream(::corolane::rpc::Service& service,
                                        const ::google::protobuf::Message& request,
                                        ::corolane::rpc::Context& context,
-                                       ::corolane::rpc::ReplySink& sink) {
+                                       ::corolane::rpc::Messages& messages) {
   auto& base = static_cast<Base&>(service);
-  ::corolane::rpc::Writer<Reply> out(sink);
+  ::corolane::rpc::Writer<Reply> out(messages);
   return (base.*handler)(static_cast<const Request&>(request), out, context);
 }
 )";
@@ -140,7 +173,7 @@ template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_one_way(::corolane::rpc::Service& service,
                                         const ::google::protobuf::Message& request,
                                         ::corolane::rpc::Context& context,
-                                        ::corolane::rpc::ReplySink&) {
+                                        ::corolane::rpc::Messages&) {
   auto& base = static_cast<Base&>(service);
   return (base.*handler)(static_cast<const Request&>(request), context);
 }
@@ -153,10 +186,15 @@ bool has_any_method(const FileModel& file) {
 // The functions that the tables of the file point to.
 void print_entries(Printer& printer, const FileModel& file) {
   if (has_any_method(file)) printer.PrintRaw(std::string(new_message_text));
-  if (file.has_method(&MethodModel::is_unary)) printer.PrintRaw(std::string(invoke_unary_text));
-  if (file.has_method(&MethodModel::is_streaming)) {
-    printer.PrintRaw(std::string(invoke_stream_text));
-  }
+  const auto print_for = [&](bool (MethodModel::*shape)() const, std::string_view text) {
+    if (file.has_method(shape)) printer.PrintRaw(std::string(text));
+  };
+  const auto replies_once = [](const MethodModel& m) { return m.is_unary() || m.is_upload(); };
+  if (file.has_method(replies_once)) printer.PrintRaw(std::string(take_reply_text));
+  print_for(&MethodModel::is_unary, invoke_unary_text);
+  print_for(&MethodModel::is_upload, invoke_upload_text);
+  print_for(&MethodModel::is_duplex, invoke_duplex_text);
+  print_for(&MethodModel::is_watched, invoke_stream_text);
   if (file.has_method(&MethodModel::is_one_way)) {
     printer.PrintRaw(std::string(invoke_one_way_text));
   }
@@ -166,6 +204,9 @@ std::string client_body(const ServiceModel& service, std::size_t index) {
   const MethodModel& method = service.methods[index];
   const std::string result = method.client_result();
   const std::string row = "methods_of_" + service.name + "[" + std::to_string(index) + "]";
+  if (method.is_called_with_stream) {
+    return "  return " + result + "(*client_, " + row + ", options);\n";
+  }
   if (method.is_streaming) {
     return "  return " + result + "(*client_, " + row + ", request, options);\n";
   }
@@ -203,10 +244,9 @@ void print_client(Printer& printer, const ServiceModel& service) {
   for (std::size_t i = 0; i < service.methods.size(); ++i) {
     const MethodModel& method = service.methods[i];
     printer.Print("\n");
-    printer.PrintRaw(signature(
-        0, method.client_result(), service.name + "Client::" + method.cpp_name,
-        {"const " + method.request_type + "& request", "::corolane::rpc::CallOptions options"},
-        " {"));
+    printer.PrintRaw(signature(0, method.client_result(),
+                               service.name + "Client::" + method.cpp_name,
+                               method.client_parameters(), " {"));
     printer.PrintRaw(client_body(service, i) + "}\n");
   }
   if (!service.publishes()) return;
@@ -223,7 +263,8 @@ void print_includes(Printer& printer, const FileModel& file) {
   printer.Print("#include \"$stem$.corolane.h\"\n", "stem", file.stem);
   if (has_any_method(file)) {
     printer.Print("\n#include <array>\n#include <chrono>\n");
-    if (file.has_method(&MethodModel::is_unary)) printer.Print("#include <utility>\n");
+    const auto moves = [](const MethodModel& m) { return m.is_unary() || m.is_upload(); };
+    if (file.has_method(moves)) printer.Print("#include <utility>\n");
     printer.Print("\n#include \"rpc/wire/frame.h\"\n");
   } else if (!file.symbol_comments.empty()) {
     printer.Print("\n#include <array>\n");

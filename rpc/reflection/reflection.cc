@@ -37,6 +37,7 @@ MethodEntry describe_method(const Method& method, const pb::ServiceDescriptor* s
   MethodEntry entry;
   entry.set_full_name(method.full_name);
   entry.set_timeout_ms(std::chrono::ceil<std::chrono::milliseconds>(method.timeout).count());
+  entry.set_client_streaming(method.client_streaming);
   entry.set_server_streaming(method.server_streaming);
   entry.set_one_way(method.one_way);
   entry.set_idempotent(method.idempotent);

@@ -35,7 +35,9 @@
 // call alone: the receiver answers its header and skips the rest.
 //
 // A call is a request, answered by one reply. A streaming method answers with items and a reply
-// that ends them; the caller grants a window of stream_window_bytes, and more room as it reads. A
+// that ends them. A method that is called with a stream gets a request without a message, then
+// items, and an end. The reader of a stream grants a window of stream_window_bytes when the call
+// begins, and more room as it reads. A
 // one-way method sends no answer. A server that shuts down says go_away; the client answers with
 // its own when its last request is sent, and closes when it has all replies.
 #pragma once
@@ -59,11 +61,12 @@ enum class FrameType : std::uint8_t {
   cancel = 4,  // The caller has given up: no reply is needed.
   bye = 5,     // The sender closes; code and text say why.
   auth = 6,    // Proves that the sender knows the shared key.
-  item = 7,    // The next message of a stream.
-  window = 8,  // The caller has room for more bytes of items.
+  item = 7,    // The next message of a stream, in either direction.
+  window = 8,  // The reader of a stream has room for more bytes of items.
   ping = 9,    // Asks for a pong.
   pong = 10,
   go_away = 11,  // From a server: make no new calls here. From a client: no more requests.
+  end = 12,      // From a client: the last item of this call has been sent.
 };
 
 struct FrameHeader {
@@ -91,7 +94,7 @@ struct ProtocolVersions {
 inline constexpr std::uint64_t protocol_version = ProtocolVersions{}.newest;
 // The longest time left that a request can carry; a longer time is sent as this one.
 inline constexpr std::chrono::microseconds time_left_max{0xffff'ffff};
-// How much of a stream the server may send before the caller grants more room; each item counts
+// How much of a stream its writer may send before the reader grants more room; each item counts
 // with its header.
 inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
 // The maximum payload of a frame until the handshake is done: a token and a kibibyte.
@@ -105,7 +108,7 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 
 // Whether a frame of this type means something here. The others may be skipped: decode() refuses
 // those that may not.
-constexpr bool is_known(FrameType type) { return type <= FrameType::go_away; }
+constexpr bool is_known(FrameType type) { return type <= FrameType::end; }
 inline constexpr std::uint8_t may_be_skipped_bit = 0x80;
 
 // Fails with invalid_argument when type or sizes make no sense.

@@ -25,7 +25,7 @@ class PublicEcho : public rpc::Service {
 
   template <std::size_t index>
   static Result<void> invoke(rpc::Service& service, const google::protobuf::Message& request,
-                             rpc::Context& context, rpc::ReplySink& sink) {
+                             rpc::Context& context, rpc::Messages& sink) {
     EchoService& echo = static_cast<PublicEcho&>(service).echo;
     return echo.methods()[index].invoke(echo, request, context, sink);
   }

@@ -30,7 +30,7 @@ class RankedService final : public rpc::Service {
     return method;
   }
   static Result<void> invoke(rpc::Service& service, const google::protobuf::Message& request,
-                             rpc::Context&, rpc::ReplySink& sink) {
+                             rpc::Context&, rpc::Messages& sink) {
     auto& self = static_cast<RankedService&>(service);
     self.begun.push_back(static_cast<const EchoRequest&>(request).text());
     if (self.work_time > Duration::zero()) virtual_time().wait(Deadline::after(self.work_time));

@@ -24,15 +24,40 @@ Outcome call_method(rpc::Client& client, const rpc::MethodEntry& entry, RemoteTy
   const auto reply = types.make(entry.reply_type());
   if (!request) return failed("corolane: " + request.error().message());
   if (!reply) return failed("corolane: " + reply.error().message());
-  if (auto read = read_json(call.request, **request); !read) {
-    return std::unexpected(no_fit(read.error(), types, *(*request)->GetDescriptor()));
+  // The messages of a stream are lines.
+  std::string_view lines = call.request;
+  const auto read_next = [&]() -> std::expected<void, Failure> {
+    const std::size_t end = entry.client_streaming() ? lines.find('\n') : lines.npos;
+    const std::string_view text = lines.substr(0, end);
+    lines.remove_prefix(std::min(lines.size(), end == lines.npos ? end : end + 1));
+    (*request)->Clear();
+    if (auto read = read_json(text, **request); !read) {
+      return std::unexpected(no_fit(read.error(), types, *(*request)->GetDescriptor()));
+    }
+    return {};
+  };
+  if (!entry.client_streaming()) {
+    if (auto read = read_next(); !read) return std::unexpected(read.error());
   }
 
   const rpc::Method method = calling_side_of(entry, call.timeout);
   const rpc::ObjectTarget object = {.id = call.object ? *call.object : std::string_view()};
   const rpc::CallOptions options = {.object = call.object ? &object : nullptr};
-  if (entry.server_streaming()) {
+  if (method.is_stream()) {
     rpc::StreamCall stream(client, method, **request, options);
+    if (entry.client_streaming()) {
+      bool is_open = true;
+      while (is_open && !lines.empty()) {
+        if (auto read = read_next(); !read) return std::unexpected(read.error());
+        is_open = stream.write(**request);
+      }
+      stream.finish_writing();
+    }
+    if (!entry.server_streaming()) {
+      const auto finished = stream.finish(**reply);
+      return finished ? Outcome(to_json(**reply, JsonLayout::indented))
+                      : failed(text_of(finished.error()));
+    }
     while (stream.read(**reply)) call.print(to_json(**reply, JsonLayout::one_line));
     const auto finished = stream.finish();
     return finished ? Outcome("") : failed(text_of(finished.error()));

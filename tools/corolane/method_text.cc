@@ -20,7 +20,7 @@ std::string near_name(const std::string& type, const std::string& service) {
 
 std::string list_line(const rpc::MethodEntry& method, const std::string& service) {
   const std::string name = method.full_name().substr(method.full_name().find('/') + 1);
-  std::string line = "  " + name + " (" + near_name(method.request_type(), service) + ")";
+  std::string line = "  " + name + (method.client_streaming() ? " (stream " : " (") + near_name(method.request_type(), service) + ")";
   if (method.one_way()) return line + " one-way\n";
   line += method.server_streaming() ? " returns (stream " : " returns (";
   return line + near_name(method.reply_type(), service) + ")\n";
@@ -45,6 +45,9 @@ std::string promises(const rpc::MethodEntry& method, const rpc::ServiceEntry& se
   if (!service.object_state().empty()) {
     text += "  A method of objects: --object names one. Its state is a " + service.object_state() +
             ".\n";
+  }
+  if (method.client_streaming()) {
+    text += "  Is called with a stream: one line of JSON for each message.\n";
   }
   if (method.server_streaming()) text += "  Returns a stream: one line of JSON for each message.\n";
   text += method.one_way() ? "  One-way: sent, and never answered.\n"
@@ -105,7 +108,8 @@ Result<std::string> method_description(const rpc::MethodEntry& method,
   text += promises(method, service);
 
   FieldsText fields(types);
-  text += "\nRequest, " + method.request_type() + ":\n" + fields.of(**request);
+  const std::string requests = method.client_streaming() ? "stream of " : "";
+  text += "\nRequest, " + requests + method.request_type() + ":\n" + fields.of(**request);
   if (!method.one_way()) {
     const std::string stream = method.server_streaming() ? "stream of " : "";
     text += "\nReply, " + stream + method.reply_type() + ":\n" + fields.of(**reply);

@@ -27,6 +27,7 @@ rpc::Method calling_side_of(const rpc::MethodEntry& entry, std::optional<Duratio
       .priority = rpc::Priority::in_session,
       .idempotent = entry.idempotent(),
       .one_way = entry.one_way(),
+      .client_streaming = entry.client_streaming(),
       .server_streaming = entry.server_streaming(),
       .is_public = entry.public_(),
       .durable = entry.durable(),

@@ -75,7 +75,7 @@ ObjectStatistics HostedType::statistics() const {
 }
 
 Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::Message& request,
-                                rpc::Context& context, rpc::ReplySink& sink) {
+                                rpc::Context& context, rpc::Messages& sink) {
   auto& type = static_cast<HostedType&>(service);
   if (context.object() == nullptr) {
     return Error(Code::invalid_argument,

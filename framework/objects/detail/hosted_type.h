@@ -98,7 +98,7 @@ class HostedType final : public rpc::Service, public RemindedType {
 
  private:
   static Result<void> invoke(rpc::Service& service, const google::protobuf::Message& request,
-                             rpc::Context& context, rpc::ReplySink& sink);
+                             rpc::Context& context, rpc::Messages& sink);
 
   ObjectHost& host_;
   const ObjectType type_;

@@ -115,7 +115,7 @@ Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view
 
 Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                const google::protobuf::Message& request, rpc::Context& context,
-                               rpc::ReplySink& sink) {
+                               rpc::Messages& sink) {
   ++type.counts.call_count;
   if (auto valid = check_request_id(context.object()->request_id); !valid) return valid;
   if (!released_.empty()) {
@@ -193,7 +193,7 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
 
 Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& method,
                                           const google::protobuf::Message& request,
-                                          rpc::Context& context, rpc::ReplySink& sink) {
+                                          rpc::Context& context, rpc::Messages& sink) {
   const rpc::ObjectTarget& target = *context.object();
   if (auto valid = check_request_id(target.request_id); !valid) return valid;
   const Partition partition = type.partition_of(target.id);
@@ -341,7 +341,7 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
 
 Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
                                 const google::protobuf::Message& request, rpc::Context& context,
-                                rpc::ReplySink& sink) {
+                                rpc::Messages& sink) {
   ObjectCell& cell = turn.cell();
   const rpc::ObjectTarget& target = *context.object();
   if (remembers(method, target.request_id)) {

@@ -68,13 +68,13 @@ class ObjectHost {
   // Serves one call to context.object(), in the caller's task. Suspends.
   Result<void> serve(HostedType& type, const rpc::Method& method,
                      const google::protobuf::Message& request, rpc::Context& context,
-                     rpc::ReplySink& sink);
+                     rpc::Messages& sink);
 
   // The same for a call from a connection: from a node, which assumes that the object lives here,
   // or from a client, which assumes nothing.
   Result<void> serve_or_send_on(HostedType& type, const rpc::Method& method,
                                 const google::protobuf::Message& request, rpc::Context& context,
-                                rpc::ReplySink& sink);
+                                rpc::Messages& sink);
 
   // Runs `work` in an exclusive turn of a present object, in the caller's task. Suspends. `label`,
   // "package.Room/follow", outlives the call. Fails when the object is not ours any more, or has a
@@ -162,7 +162,7 @@ class ObjectHost {
                      const rpc::Context& context);
   Result<void> invoke(Turn& turn, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
-                      rpc::ReplySink& sink);
+                      rpc::Messages& sink);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);
   // Called right before a reply. Its debug log lines, together with those of other nodes, prove
   // that there was one owner at a time (tools/chaos).

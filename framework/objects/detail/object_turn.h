@@ -131,10 +131,10 @@ class ObjectHost::Turn {
 
 // The last step before a reply leaves: the change is stored if required, the object is still ours,
 // and the turn is given back before the reply is sent.
-class ObjectHost::Gate final : public rpc::ReplySink {
+class ObjectHost::Gate final : public rpc::Messages {
  public:
   Gate(ObjectHost& host, Turn& turn, ObjectCell& cell, const rpc::Method& method,
-       const rpc::RequestId& request_id, rpc::ReplySink& out)
+       const rpc::RequestId& request_id, rpc::Messages& out)
       : host_(host),
         turn_(turn),
         cell_(cell),
@@ -153,7 +153,7 @@ class ObjectHost::Gate final : public rpc::ReplySink {
   ObjectCell& cell_;
   const rpc::Method& method_;
   const rpc::RequestId& request_id_;
-  rpc::ReplySink& out_;
+  rpc::Messages& out_;
 };
 
 }  // namespace corolane::framework::detail

@@ -27,14 +27,14 @@ class FollowContext : public rpc::Context {
 };
 
 // The only result is the reader in the context.
-class NoReply final : public rpc::ReplySink {
+class NoReply final : public rpc::Messages {
  public:
   Result<void> reply(google::protobuf::Message&) override { return {}; }
   Result<void> write(const google::protobuf::Message&) override { return {}; }
 };
 
 Result<void> read_object(rpc::Service& service, const google::protobuf::Message&,
-                         rpc::Context& context, rpc::ReplySink&) {
+                         rpc::Context& context, rpc::Messages&) {
   ObjectCell& cell = ObjectCell::of(static_cast<ObjectBase&>(service));
   static_cast<FollowContext&>(context).reader.emplace(cell.topic().read());
   return {};

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds retry_after(100);
 }  // namespace
 
 // Keeps the reply for the caller.
-class CrossCall::Sink final : public rpc::ReplySink {
+class CrossCall::Sink final : public rpc::Messages {
  public:
   explicit Sink(CrossCall& call) : call_(call) {}
 

@@ -28,7 +28,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
  public:
   // Serves the call in a task of the object's shard.
   using Serve = std::function<Result<void>(const google::protobuf::Message& request,
-                                           rpc::Context& context, rpc::ReplySink& sink)>;
+                                           rpc::Context& context, rpc::Messages& sink)>;
 
   // Constructed by the caller, in a task.
   CrossCall(const rpc::Method& method, const std::string& id,

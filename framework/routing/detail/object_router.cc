@@ -28,7 +28,7 @@ constexpr Duration wait_max = 250ms;
 constexpr std::size_t parts_per_turn = 64;
 
 // Stores the reply in the waiting caller's message.
-class ReplyHere final : public rpc::ReplySink {
+class ReplyHere final : public rpc::Messages {
  public:
   ReplyHere(const rpc::Method& method, google::protobuf::Message* reply)
       : method_(method), reply_(reply) {}
@@ -360,7 +360,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
 
 Result<void> ObjectRouter::serve_here(const rpc::Method& method,
                                       const google::protobuf::Message& request,
-                                      rpc::Context& context, rpc::ReplySink& sink) {
+                                      rpc::Context& context, rpc::Messages& sink) {
   if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Route& route = route_of(method);
   auto result =
@@ -387,7 +387,7 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   return crossing->run(
       *peer.scheduler, peer.router->incoming_,
       [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
-                                                    rpc::ReplySink& sink) {
+                                                    rpc::Messages& sink) {
         return router->serve_here(method, request, context, sink);
       },
       call.reply, call.options.reply_headers);

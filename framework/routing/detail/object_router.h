@@ -148,7 +148,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> publish_from_here(const std::string& type, const std::string& id,
                                  const SendBatch& send);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
-                          rpc::Context& context, rpc::ReplySink& sink);
+                          rpc::Context& context, rpc::Messages& sink);
   // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;

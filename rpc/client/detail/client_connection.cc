@@ -135,6 +135,18 @@ Result<std::uint64_t> ClientConnection::open_stream(PendingCall& call, const Met
   return std::move(sent.error());
 }
 
+Result<void> ClientConnection::send_item(std::uint64_t id, const google::protobuf::Message& message,
+                                         Deadline deadline) {
+  const Inside inside(*this);
+  return send({.type = FrameType::item, .call_id = id}, message, deadline);
+}
+
+void ClientConnection::end_items(std::uint64_t id) {
+  // Appended even when there is no room: it is small, and no task waits for it.
+  static_cast<void>(
+      Connection::send_text({.type = FrameType::end, .call_id = id}, "", Deadline::passed()));
+}
+
 void ClientConnection::give_room(std::uint64_t id, std::size_t bytes) {
   if (pending_.find(id) == nullptr) return;
   send_text({.type = FrameType::window, .call_id = id, .time = static_cast<std::uint32_t>(bytes)},
@@ -217,6 +229,11 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
       close_when_idle();
       return {};
     }
+    case FrameType::window:
+      if (PendingCall* const call = pending_.find(frame.header.call_id)) {
+        call->on_window(frame.header.time);
+      }
+      return {};
     case FrameType::go_away:
       start_leaving();
       return {};

@@ -55,6 +55,11 @@ class ClientConnection final : public Connection {
   Result<std::uint64_t> open_stream(PendingCall& call, const Method& method,
                                     const google::protobuf::Message& request, Deadline deadline,
                                     std::string_view extension);
+  // Sends the next message of the caller's stream, and says that there are no more. The first
+  // suspends while there is no room, and fails as Connection::send().
+  Result<void> send_item(std::uint64_t id, const google::protobuf::Message& message,
+                         Deadline deadline);
+  void end_items(std::uint64_t id);
   // The reader has taken `bytes` of items.
   void give_room(std::uint64_t id, std::size_t bytes);
   // Abandons the stream if it has not ended.

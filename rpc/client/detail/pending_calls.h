@@ -22,6 +22,8 @@ class PendingCall {
   // The next message of a stream. An error, for example because the call is not a stream, ends the
   // connection.
   virtual Result<void> on_item(const Frame& frame) = 0;
+  // The handler has room for more of the caller's stream.
+  virtual void on_window(std::uint32_t) {}
 
  protected:
   ~PendingCall() = default;

@@ -135,7 +135,9 @@ void Call::reset() {
   place.reset();
   ended_at_ = {};
   code_.reset();
-  cancelled_ = expired_ = begun_ = threw_ = sent_headers_ = false;
+  cancelled_ = expired_ = begun_ = threw_ = sent_headers_ = items_ended_ = false;
+  items_failed_.reset();
+  inbox_.clear();
 }
 
 void Call::refuse(const Error& error) {
@@ -165,6 +167,55 @@ void Call::stop() {
   if (task_) return task_.cancel();
   refuse(why_ended(Error(Code::cancelled, "")));
   owner_.gave_up(*this);
+}
+
+Result<void> Call::take_item(const Frame& frame) {
+  if (!served_->method->client_streaming || items_ended_) {
+    return Error(Code::invalid_argument,
+                 std::string(served_->method->full_name) + " takes no item now");
+  }
+  if (inbox_.is_overfull()) {
+    return Error(Code::resource_exhausted, "the stream to " +
+                                               std::string(served_->method->full_name) +
+                                               " exceeds the window of its reader");
+  }
+  if (frame.is_too_large) {
+    items_failed_ = Error(Code::resource_exhausted, "a message of the stream has " +
+                                                        std::to_string(frame.header.payload_size) +
+                                                        " bytes, which is above the limit");
+  } else if (!items_failed_) {
+    inbox_.put(frame.message);
+  }
+  readable_.pulse();
+  return {};
+}
+
+void Call::end_items() {
+  items_ended_ = true;
+  readable_.pulse();
+}
+
+Result<bool> Call::read(google::protobuf::Message& message) {
+  if (!served_->method->client_streaming) return Messages::read(message);
+  coroutine::might_suspend(deadline_);
+  for (;;) {
+    if (cancelled_ || coroutine::is_cancelled()) {
+      return Error(Code::cancelled, "the caller of " + std::string(served_->method->full_name) +
+                                        " sends nothing any more");
+    }
+    if (!inbox_.empty()) break;
+    if (items_failed_) return *items_failed_;
+    if (items_ended_) return false;
+    // A wait that fails is a cancelled task, or the deadline.
+    if (auto waited = readable_.wait(deadline_); !waited) return std::move(waited.error());
+  }
+  auto parsed = inbox_.take(
+      [&](std::span<const std::byte> item) { return caller_->parse_item(item, message); });
+  if (const auto room = inbox_.take_grant(); room && !items_ended_) caller_->grant(id_, *room);
+  if (parsed) return true;
+  items_failed_ = parsed.error();
+  inbox_.clear();
+  return *items_failed_;
 }
 
 void Call::give_room(std::uint32_t bytes) {

@@ -23,6 +23,8 @@
 #include "rpc/server/detail/request_arena.h"
 #include "rpc/server/detail/served_method.h"
 #include "rpc/service.h"
+#include "rpc/wire/detail/item_inbox.h"
+#include "rpc/wire/frame.h"
 
 namespace corolane::rpc {
 
@@ -35,7 +37,7 @@ namespace detail {
 using ReadRequest =
     FunctionRef<Result<bool>(google::protobuf::Message& request, RequestExtension& extension)>;
 
-class Call final : public ReplySink, private coroutine::Timer {
+class Call final : public Messages, private coroutine::Timer {
  public:
   // Learns when a call that has not begun will never begin.
   class Owner {
@@ -68,6 +70,14 @@ class Call final : public ReplySink, private coroutine::Timer {
   void cancel();
   // The server ends the call: its caller gets an error.
   void stop();
+  // Puts in a message of the caller's stream that has not come as a frame.
+  void put_item(std::span<const std::byte> item) { inbox_.put(item); }
+  // The stream is malformed from here on.
+  void fail_items(Error error) { items_failed_ = std::move(error); }
+  // The next item of the caller's stream, and its end. An error is the caller's: its connection
+  // ends.
+  Result<void> take_item(const Frame& frame);
+  void end_items();
   // The caller has room for `bytes` more of a stream.
   void give_room(std::uint32_t bytes);
 
@@ -91,6 +101,7 @@ class Call final : public ReplySink, private coroutine::Timer {
   void make_messages(const Method& method);
   void on_deadline();
   void give_back_memory();
+  Result<bool> read(google::protobuf::Message& message) override;
   Result<void> reply(google::protobuf::Message& message) override;
   Result<void> write(const google::protobuf::Message& message) override;
   Result<void> wait_for_room();
@@ -127,6 +138,10 @@ class Call final : public ReplySink, private coroutine::Timer {
   coroutine::TaskRef task_;
   std::int64_t room_bytes_ = 0;  // How much of a stream may still be sent.
   coroutine::Event room_{"room of the reader of a stream"};
+  ItemInbox inbox_;  // Of the caller's stream.
+  coroutine::Event readable_{"the next message of a caller"};
+  bool items_ended_ = false;
+  std::optional<Error> items_failed_;
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
   bool begun_ = false;          // The handler has begun.

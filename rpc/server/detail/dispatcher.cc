@@ -26,7 +26,7 @@ Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePo
   const Deadline longest = Deadline::at(arrived_at + method.timeout);
   // A node's stream may be endless; every other call has a limit.
   if (frame.header.time == 0) {
-    return method.server_streaming && door == Door::nodes ? Deadline::never() : longest;
+    return method.is_stream() && door == Door::nodes ? Deadline::never() : longest;
   }
   const Deadline own = Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
   return door == Door::nodes ? own : earlier(own, longest);
@@ -271,7 +271,7 @@ void Dispatcher::count_into(Server::Statistics& statistics) const {
   for (const auto& served : methods_.all()) {
     statistics.methods.push_back(served->statistics);
     statistics.methods.back().cost = served->meter.cost();
-    if (served->method->server_streaming) {
+    if (served->method->is_stream()) {
       statistics.stream_count += served->statistics.running_count;
     }
   }

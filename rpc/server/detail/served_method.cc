@@ -52,12 +52,13 @@ bool is_for_clients(const Method& method, Server::Audience audience) {
 }
 
 // Keeps the reply until the filters have seen it.
-class KeptReply final : public ReplySink {
+class KeptReply final : public Messages {
  public:
-  explicit KeptReply(const Method& method) : method_(method) {}
+  KeptReply(const Method& method, Messages& messages) : method_(method), messages_(messages) {}
   google::protobuf::Message* get() const { return message_.get(); }
 
  private:
+  Result<bool> read(google::protobuf::Message& message) override { return messages_.read(message); }
   Result<void> reply(google::protobuf::Message& message) override {
     message_.reset(method_.new_reply(nullptr));
     method_.take_reply(message, *message_);
@@ -68,10 +69,11 @@ class KeptReply final : public ReplySink {
   }
 
   const Method& method_;
+  Messages& messages_;
   std::unique_ptr<google::protobuf::Message> message_;
 };
 
-Result<void> send_kept(const KeptReply& kept, ReplySink& sink, const Method& method) {
+Result<void> send_kept(const KeptReply& kept, Messages& sink, const Method& method) {
   if (kept.get() != nullptr) return sink.reply(*kept.get());
   return Error(Code::internal, std::string("a filter has ended ") + method.full_name +
                                    " without an error and without calling it");
@@ -115,16 +117,16 @@ ServedMethod* ServedMethods::find(std::string_view full_name) const {
 }
 
 Result<void> serve_call(const Around& around, const ServedMethod& served,
-                        const google::protobuf::Message& request, Context& context, ReplySink& sink,
+                        const google::protobuf::Message& request, Context& context, Messages& sink,
                         bool& threw) {
   bool has_begun = false;  // The handler has begun; a filter may prevent it.
   // Filters see an exception of the handler as an error.
-  KeptReply kept(*served.method);
+  KeptReply kept(*served.method, sink);
   const bool keeps = around.keeps_replies && served.method->new_reply != nullptr;
   const auto handle = [&] {
     auto outcome = without_exceptions(served, threw, [&] {
       return served.method->invoke(*served.service, request, context,
-                                   keeps ? static_cast<ReplySink&>(kept) : sink);
+                                   keeps ? static_cast<Messages&>(kept) : sink);
     });
     if (outcome) context.set_reply(kept.get());
     // A router in front of the handler knows whether the handler has begun, and says so in the

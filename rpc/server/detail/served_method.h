@@ -79,7 +79,7 @@ struct Around {
 // Runs the handler with its filters and observers. Suspends. An exception that escapes any of them
 // becomes `internal`, and sets `threw`.
 Result<void> serve_call(const Around& around, const ServedMethod& served,
-                        const google::protobuf::Message& request, Context& context, ReplySink& sink,
+                        const google::protobuf::Message& request, Context& context, Messages& sink,
                         bool& threw);
 
 }  // namespace detail

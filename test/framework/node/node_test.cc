@@ -222,7 +222,7 @@ class SecretService : public rpc::Service {
     method.id = rpc::method_id(method.full_name);
     method.is_public = false;
     method.invoke = [](rpc::Service&, const google::protobuf::Message&, rpc::Context&,
-                       rpc::ReplySink& sink) {
+                       rpc::Messages& sink) {
       test::WaitReply reply;
       return sink.reply(reply);
     };
@@ -278,7 +278,7 @@ class WhoService : public rpc::Service {
     method.id = rpc::method_id("test.Who/Ask");
     method.is_public = true;
     method.invoke = [](rpc::Service&, const google::protobuf::Message&, rpc::Context& context,
-                       rpc::ReplySink&) -> Result<void> {
+                       rpc::Messages&) -> Result<void> {
       return Error(Code::aborted, "you are " + context.principal().id);
     };
     return method;

@@ -60,7 +60,7 @@ class TestDiary : public DiaryObject {
 class TestStack : public StackObject {};
 
 // Moves the reply into the caller's message.
-class ReplyInto final : public rpc::ReplySink {
+class ReplyInto final : public rpc::Messages {
  public:
   ReplyInto(const rpc::Method& method, google::protobuf::Message& reply)
       : method_(method), reply_(reply) {}

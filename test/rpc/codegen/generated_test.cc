@@ -93,7 +93,7 @@ class TestBell : public ::UnscopedBellBase {
 };
 
 // Keeps the messages that a server would send.
-class KeptReply final : public rpc::ReplySink {
+class KeptReply final : public rpc::Messages {
  public:
   Result<void> reply(google::protobuf::Message& message) override {
     type = message.GetTypeName();

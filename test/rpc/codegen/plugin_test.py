@@ -196,14 +196,20 @@ class ProblemsTest(unittest.TestCase):
         self.assertEqual(process.returncode, 1)
         self.assertEqual(generated, [])
 
-    def test_callers_do_not_send_streams(self):
+    def test_a_stream_of_requests_is_neither_one_way_nor_retried(self):
         self.assert_problems(
-            "  rpc Upload(stream M) returns (M);\n"
-            "  rpc Talk(stream M) returns (stream M);",
-            "twins.proto:6:14: Upload takes a stream, which is not supported; "
-            "let callers call once for each message, or send them in a repeated field",
-            "twins.proto:7:12: Talk takes a stream, which is not supported; "
-            "let it only reply with one, and receive what callers send in another method",
+            "  rpc Upload(stream M) returns (M) { option (corolane.method).idempotent = true; }\n"
+            "  rpc Tell(stream M) returns (M) { option (corolane.method).one_way = true; }",
+            "twins.proto:6:38: Upload: idempotent: streams are never retried; leave it out",
+            "twins.proto:7:36: Tell: one_way: it is called with a stream; leave one of the two out",
+        )
+
+    def test_objects_take_no_streams(self):
+        self.assert_problems(
+            '  option (corolane.object).state = "M";\n'
+            "  rpc Upload(stream M) returns (M);",
+            "twins.proto:7:14: Upload is called with a stream, which would block all other calls of "
+            "its object; let callers call once for each message, or let a service take the stream",
         )
 
     def test_a_one_way_method_has_no_reply(self):
@@ -452,13 +458,11 @@ class ProblemsTest(unittest.TestCase):
 
     def test_all_problems_of_a_file_are_found_in_its_order(self):
         self.assert_problems(
-            "  rpc Delete(stream M) returns (M) {\n"
+            "  rpc Delete(M) returns (M) {\n"
             '    option (corolane.method) = {timeout: "soon", stack_size: "1B"};\n'
             "  }\n"
             "  rpc New(M) returns (M);",
             'twins.proto:6:7: Delete becomes "delete" in C++, which is a keyword; rename it',
-            "twins.proto:6:14: Delete takes a stream, which is not supported; "
-            "let callers call once for each message, or send them in a repeated field",
             'twins.proto:7:5: Delete: timeout: read "soon"; '
             "expected a duration, such as 250ms or 1.5h (units: ns, us, ms, s, min, h, d)",
             'twins.proto:7:5: Delete: stack_size: "1B" is not between 16KiB and 2MiB',

@@ -44,7 +44,7 @@ class Run {
         !fits) {
       return fits;
     }
-    if (entry_.server_streaming()) {
+    if (entry_.client_streaming() || entry_.server_streaming()) {
       return misused("corolane: " + entry_.full_name() +
                      " is a stream, which bench does not support");
     }

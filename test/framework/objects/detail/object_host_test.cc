@@ -38,7 +38,7 @@ using test::wait_request;
 using Shard = test::CounterShard;
 using testing::HasSubstr;
 
-class NoReply final : public rpc::ReplySink {
+class NoReply final : public rpc::Messages {
  public:
   Result<void> reply(google::protobuf::Message&) override { return {}; }
   Result<void> write(const google::protobuf::Message&) override { return {}; }

@@ -24,7 +24,7 @@ template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_unary(::corolane::rpc::Service& service,
                                       const ::google::protobuf::Message& request,
                                       ::corolane::rpc::Context& context,
-                                      ::corolane::rpc::ReplySink& sink) {
+                                      ::corolane::rpc::Messages& sink) {
   auto& base = static_cast<Base&>(service);
   auto reply = (base.*handler)(static_cast<const Request&>(request), context);
   if (!reply) return std::move(reply).error();
@@ -35,7 +35,7 @@ template <typename Base, typename Request, typename Reply, auto handler>
 ::corolane::Result<void> invoke_stream(::corolane::rpc::Service& service,
                                        const ::google::protobuf::Message& request,
                                        ::corolane::rpc::Context& context,
-                                       ::corolane::rpc::ReplySink& sink) {
+                                       ::corolane::rpc::Messages& sink) {
   auto& base = static_cast<Base&>(service);
   ::corolane::rpc::Writer<Reply> out(sink);
   return (base.*handler)(static_cast<const Request&>(request), out, context);
@@ -45,7 +45,7 @@ template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_one_way(::corolane::rpc::Service& service,
                                         const ::google::protobuf::Message& request,
                                         ::corolane::rpc::Context& context,
-                                        ::corolane::rpc::ReplySink&) {
+                                        ::corolane::rpc::Messages&) {
   auto& base = static_cast<Base&>(service);
   return (base.*handler)(static_cast<const Request&>(request), context);
 }
