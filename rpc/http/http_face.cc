@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/http/gzip.h"
 #include "rpc/http/detail/connect_error.h"
 #include "rpc/http/detail/http_caller.h"
 #include "rpc/http/detail/http_listing.h"
@@ -45,11 +46,13 @@ class HttpFace::Impl final : private HttpCaller::Host {
   const std::string& listing(detail::ListingFormat format);
   Result<void> take_on(HttpCaller& caller, detail::ServedMethod& served,
                        const detail::Question& question, const net::HttpRequest& request);
-  Result<bool> read(const detail::Question& question, std::string_view object_id,
-                    const net::HttpRequest& request, pb::Message& message,
-                    RequestExtension& extension);
+  Result<bool> read(const detail::Question& question, const Method& method,
+                    std::string_view object_id, const net::HttpRequest& request,
+                    pb::Message& message, RequestExtension& extension);
 
   Result<Principal> log_in(const net::HttpRequest& request) override;
+  detail::PrincipalCounts& principals() override { return server_.principals(); }
+  JsonReader& reader() override { return reader_; }
   JsonWriter& writer() override { return writer_; }
   std::size_t reply_bytes_max() const override { return options_.reply_bytes_max; }
   HttpCaller& take_caller();
@@ -60,6 +63,7 @@ class HttpFace::Impl final : private HttpCaller::Host {
   JsonReader reader_;
   JsonWriter writer_;
   std::string got_;                      // The decoded message of a GET, until it is parsed.
+  std::string opened_;                   // The content of a gzip, until it is parsed.
   std::array<std::string, 3> listings_;  // By format; empty until it is asked for.
   std::vector<std::unique_ptr<HttpCaller>> idle_;
 };
@@ -172,25 +176,47 @@ Result<void> HttpFace::Impl::take_on(HttpCaller& caller, detail::ServedMethod& s
   if (!object_id) return object_id.error();
   const auto taken = server_.dispatcher().take_on(
       caller, served,
-      {.payload_bytes = question.message.size(), .deadline = *deadline, .at = arrived_at},
+      {.payload_bytes = question.is_zipped ? options_.request_bytes_max : question.message.size(),
+       .deadline = *deadline,
+       .at = arrived_at},
       [&](pb::Message& message, RequestExtension& extension) {
-        return read(question, *object_id, request, message, extension);
+        return read(question, *served.method, *object_id, request, message, extension);
       });
-  return taken ? Result<void>() : taken.error();
+  if (!taken) return taken.error();
+  if (served.method->client_streaming) {
+    caller.put_items(question.message, question.is_zipped, options_.request_bytes_max);
+  }
+  return {};
 }
 
 // A detail::ReadRequest.
-Result<bool> HttpFace::Impl::read(const detail::Question& question, std::string_view object_id,
-                                  const net::HttpRequest& request, pb::Message& message,
-                                  RequestExtension& extension) {
+Result<bool> HttpFace::Impl::read(const detail::Question& question, const Method& method,
+                                  std::string_view object_id, const net::HttpRequest& request,
+                                  pb::Message& message, RequestExtension& extension) {
   std::string_view bytes = question.message;
-  if (question.format.is_stream) {
-    const auto content = detail::message_in_envelope(bytes);
-    if (!content) return content.error();
-    bytes = *content;
+  bool is_zipped = question.is_zipped;
+  if (question.format.is_stream && !method.client_streaming) {
+    if (bytes.empty()) return Error(Code::unimplemented, "the request has no message");
+    const auto envelope = detail::take_envelope(bytes);
+    if (!envelope) return envelope.error();
+    if (!bytes.empty()) {
+      return Error(Code::unimplemented, "the request has more than one message");
+    }
+    if (envelope->is_zipped && !is_zipped) return detail::unexpected_gzip();
+    is_zipped = envelope->is_zipped;
+    bytes = envelope->message;
+  }
+  if (is_zipped && !method.client_streaming) {
+    opened_.clear();
+    if (auto opened = net::gunzip(bytes, options_.request_bytes_max, opened_); !opened) {
+      return opened.error();
+    }
+    bytes = opened_;
   }
   message.Clear();
-  if (question.format.codec == detail::Codec::json) {
+  if (method.client_streaming) {
+    // Its messages follow.
+  } else if (question.format.codec == detail::Codec::json) {
     if (auto done = reader_.read(bytes, message); !done) return done.error();
   } else if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Error(Code::invalid_argument, "not a valid " + message.GetDescriptor()->full_name() +

@@ -48,6 +48,9 @@ class HttpFace final : public net::HttpService {
     std::vector<std::string> origins = {};
     // Whether `GET /` lists the services.
     bool lists_services = true;
+    // The maximum size of a request that was compressed with gzip; net::HttpOptions::body_bytes_max
+    // bounds the others.
+    std::size_t request_bytes_max = net::HttpOptions{}.body_bytes_max;
     // The maximum size of one reply in binary form. HTTP has no limit, but clients do.
     std::size_t reply_bytes_max = std::size_t{16} << 20;
   };

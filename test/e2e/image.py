@@ -51,7 +51,7 @@ def lacks(dockerfile, packages):
     """
     stage = dockerfile[dockerfile.rindex("\nFROM ") :]
     release = re.match(r"\nFROM debian:(\d+)", stage)[1]
-    installed = set(re.findall(r"\blib[\w.+-]+", stage)) | EVERYWHERE
+    installed = set(re.findall(r"\bz?lib[\w.+-]+", stage)) | EVERYWHERE
     if is_on(release):
         return set(packages) - installed
     libraries = {without_version(package) for package in installed}

@@ -4,15 +4,26 @@
 #include <string>
 #include <utility>
 
+#include "net/http/gzip.h"
 #include "rpc/http/detail/connect_error.h"
 
 namespace corolane::rpc::detail {
+namespace {
+
+// A shorter text fits into one packet as it is.
+constexpr std::size_t zipped_bytes_min = 1024;
+
+}  // namespace
 
 void HttpCaller::open(net::HttpExchange& exchange, Format format, Door door,
                       net::AddressShares& of_addresses) {
   exchange_ = &exchange;
   format_ = format;
   exchange.response().content_type = type_of(format);
+  // Says that envelopes may be compressed; those of small messages are not.
+  if (format.is_stream && format.accepts_gzip) {
+    exchange.response().headers.add("Connect-Content-Encoding", "gzip");
+  }
   door_ = door;
   peer_ = exchange.request().peer;
   peer_identity_ = exchange.request().peer_identity;
@@ -24,6 +35,8 @@ void HttpCaller::close() {
   exchange_ = nullptr;
   call_ = nullptr;
   shares = {};
+  of_principal.give_back_call();
+  of_principal = {};
 }
 
 void HttpCaller::client_left() { call_->cancel(); }
@@ -57,7 +70,11 @@ Result<void> HttpCaller::log_in() {
   auto principal = host_.log_in(exchange_->request());
   if (!principal) return std::move(principal.error());
   principal_ = *std::move(principal);
-  return {};
+  of_principal = host_.principals().enter(principal_.id);
+  const bool may_call = of_principal.has_room_to_call();
+  of_principal.take_call();
+  if (may_call) return {};
+  return Error(Code::resource_exhausted, "the calls of this principal are running already");
 }
 
 Result<void> HttpCaller::append(const google::protobuf::Message& message, std::string& text) {
@@ -78,21 +95,76 @@ Result<void> HttpCaller::append(const google::protobuf::Message& message, std::s
 
 Result<void> HttpCaller::send_reply(std::uint64_t, const google::protobuf::Message& message,
                                     Beside beside, Deadline) {
-  if (auto appended = append(message, exchange_->response().body); !appended) return appended;
-  put(beside);
+  std::string& body = exchange_->response().body;
+  if (!format_.is_stream) {
+    if (auto appended = append(message, body); !appended) return appended;
+    put(beside);
+    if (is_worth_zipping(body)) {
+      std::string zipped;
+      net::gzip(body, zipped);
+      body.swap(zipped);
+      exchange_->response().headers.add("Content-Encoding", "gzip");
+      exchange_->response().headers.add("Vary", "Accept-Encoding");
+    }
+  } else {
+    if (auto enveloped = put_in_envelope(message); !enveloped) return enveloped;
+    put(beside);
+    put_end(nullptr, beside.trailers);
+    body.insert(0, piece_);
+  }
   answer();
   return {};
 }
 
 Result<void> HttpCaller::send_item(std::uint64_t, const google::protobuf::Message& message,
                                    Beside beside, Deadline deadline) {
+  if (auto enveloped = put_in_envelope(message); !enveloped) return enveloped;
+  put(beside);
+  return exchange_->write(piece_, deadline);
+}
+
+// Makes `piece_`.
+Result<void> HttpCaller::put_in_envelope(const google::protobuf::Message& message) {
   std::string text;
   if (auto appended = append(message, text); !appended) return appended;
-  put(beside);
+  const bool zips = is_worth_zipping(text);
+  if (zips) {
+    std::string zipped;
+    net::gzip(text, zipped);
+    text.swap(zipped);
+  }
   piece_.clear();
-  append_envelope_head(piece_, 0, text.size());
+  append_envelope_head(piece_, zips ? envelope_is_zipped : 0, text.size());
   piece_ += text;
-  return exchange_->write(piece_, deadline);
+  return {};
+}
+
+bool HttpCaller::is_worth_zipping(std::string_view text) const {
+  return format_.accepts_gzip && text.size() >= zipped_bytes_min;
+}
+
+void HttpCaller::put_items(std::string_view body, bool may_be_zipped, std::size_t bytes_max) {
+  while (!body.empty()) {
+    const auto envelope = take_envelope(body);
+    if (!envelope) return call_->fail_items(envelope.error());
+    std::string opened;
+    if (envelope->is_zipped) {
+      if (!may_be_zipped) return call_->fail_items(unexpected_gzip());
+      auto unzipped = net::gunzip(envelope->message, bytes_max, opened);
+      if (!unzipped) return call_->fail_items(unzipped.error());
+      bytes_max -= opened.size();
+    }
+    call_->put_item(
+        net::bytes_of(envelope->is_zipped ? std::string_view(opened) : envelope->message));
+  }
+  call_->end_items();
+}
+
+Result<void> HttpCaller::parse_item(std::span<const std::byte> item,
+                                    google::protobuf::Message& message) {
+  if (format_.codec == Codec::proto) return Caller::parse_item(item, message);
+  message.Clear();
+  return host_.reader().read(net::text_of(item), message);
 }
 
 void HttpCaller::send_end(std::uint64_t, Beside beside, Deadline) {

@@ -26,6 +26,8 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
    public:
     // In the task of the call.
     virtual Result<Principal> log_in(const net::HttpRequest& request) = 0;
+    virtual PrincipalCounts& principals() = 0;
+    virtual JsonReader& reader() = 0;
     virtual JsonWriter& writer() = 0;
     virtual std::size_t reply_bytes_max() const = 0;
     // The call is over, and answered.
@@ -41,6 +43,8 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
   void open(net::HttpExchange& exchange, Format format, Door door, net::AddressShares& shares);
   // The server has taken the call on: it may be cancelled.
   void follow() { exchange_->watch(*this); }
+  // Gives the call the messages of a body of envelopes, which together have at most that size.
+  void put_items(std::string_view body, bool may_be_zipped, std::size_t bytes_max);
   // Answers without a call: the server has refused it.
   void refuse(std::uint64_t call_id, const Error& error) override;
   // Makes it ready for reuse.
@@ -63,11 +67,16 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
                           Beside beside, Deadline deadline) override;
   Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
                          Beside beside, Deadline deadline) override;
+  void grant(std::uint64_t, std::uint32_t) override {}  // The whole stream is there.
+  Result<void> parse_item(std::span<const std::byte> item,
+                          google::protobuf::Message& message) override;
   void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) override;
   void send_error(std::uint64_t call_id, const Error& error, Beside beside,
                   Deadline deadline) override;
   // Appends a message in the format of the request.
   Result<void> append(const google::protobuf::Message& message, std::string& text);
+  Result<void> put_in_envelope(const google::protobuf::Message& message);
+  bool is_worth_zipping(std::string_view text) const;
   void put(Beside beside);
   void put_end(const Error* error, const Headers* trailers);
   void put_error(const Error& error, const Headers* trailers);

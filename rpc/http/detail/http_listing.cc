@@ -92,7 +92,7 @@ std::string as_text(const std::vector<ServiceLines>& services) {
       if (!line.request_type.empty()) {
         text.append("  ").append(line.request_type).append(" -> ").append(line.reply_type);
       }
-      if (line.method->server_streaming) text += "  (a stream)";
+      if (line.method->is_stream()) text += "  (a stream)";
       text += "\n";
       append_indented(text, "    ", line.comment);
     }
@@ -143,6 +143,7 @@ std::string as_json(const std::vector<ServiceLines>& services) {
       append_member(json, "reply", line.reply_type);
       append_member(json, "idempotent", line.method->idempotent);
       append_member(json, "oneWay", line.method->one_way);
+      append_member(json, "clientStreaming", line.method->client_streaming);
       append_member(json, "serverStreaming", line.method->server_streaming);
       append_member(json, "durable", line.method->durable);
       append_member(json, "readOnly", line.method->read_only);

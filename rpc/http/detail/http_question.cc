@@ -78,10 +78,26 @@ bool has_no_side_effects(const Method& method) {
          found->options().idempotency_level() == pb::MethodOptions::NO_SIDE_EFFECTS;
 }
 
-Result<void> check_identity(std::string_view encoding) {
-  if (encoding.empty() || encoding == "identity") return {};
-  return Error(Code::unimplemented, "the encoding \"" + std::string(encoding) +
-                                        "\" of requests is not supported, only identity");
+// Whether content has the coding gzip.
+Result<bool> is_gzip(std::string_view coding) {
+  if (coding.empty() || net::is_same_name(coding, "identity")) return false;
+  if (net::is_same_name(coding, "gzip")) return true;
+  return Error(Code::unimplemented, "the encoding \"" + std::string(coding) +
+                                        "\" is not supported, only gzip and identity");
+}
+
+// Whether a list such as "br;q=1.0, gzip;q=0.8" has gzip. A weight of zero, which forbids it, is
+// rare enough to send what such a client may have to refuse.
+bool accepts_gzip(std::string_view list) {
+  while (!list.empty()) {
+    std::string_view word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), word.size() + 1));
+    word = word.substr(0, word.find(';'));
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    if (net::is_same_name(word, "gzip")) return true;
+  }
+  return false;
 }
 
 // /package.Service/Method?connect=v1&encoding=json&message=%7B%7D
@@ -90,9 +106,8 @@ Result<Question> question_of_get(const net::HttpRequest& request, std::string& g
   if (!version.empty() && version != "v1") {
     return Error(Code::invalid_argument, "connect is v1, not \"" + std::string(version) + "\"");
   }
-  if (auto identity = check_identity(request.query("compression")); !identity) {
-    return identity.error();
-  }
+  const auto zipped = is_gzip(request.query("compression"));
+  if (!zipped) return zipped.error();
   const std::string_view encoding = request.query("encoding");
   if (encoding != "json" && encoding != "proto") {
     return Error(Code::invalid_argument,
@@ -106,17 +121,19 @@ Result<Question> question_of_get(const net::HttpRequest& request, std::string& g
     got = std::move(bytes);
   }
   if (!is_read) return Error(Code::invalid_argument, "message is not in its stated encoding");
-  return Question{.format = {.codec = encoding == "json" ? Codec::json : Codec::proto},
+  return Question{.format = {.codec = encoding == "json" ? Codec::json : Codec::proto,
+                             .accepts_gzip = accepts_gzip(request.header("Accept-Encoding"))},
+                  .is_zipped = *zipped,
                   .message = got};
 }
 
 void refuse_type(const net::HttpRequest& request, const Method& method,
                  net::HttpResponse& response) {
-  const bool is_stream = method.server_streaming;
+  const bool is_stream = method.is_stream();
   const std::string json(type_of({.codec = Codec::json, .is_stream = is_stream}));
   const std::string proto(type_of({.codec = Codec::proto, .is_stream = is_stream}));
   response.headers.add("Accept-Post", json + ", " + proto);
-  answer_with(Error(Code::unimplemented,
+  answer_with(Error(Code::unknown,
                     std::string(method.full_name) + " takes " + json + " or " + proto + ", not \"" +
                         std::string(without_parameters(request.header("Content-Type"))) + "\""),
               415, response);
@@ -126,7 +143,7 @@ void refuse_type(const net::HttpRequest& request, const Method& method,
 Result<bool> question_of_post(const net::HttpRequest& request, const Method& method,
                               Question& question, net::HttpResponse& response) {
   const auto format = format_of(request.header("Content-Type"));
-  if (!format || format->is_stream != method.server_streaming) {
+  if (!format || format->is_stream != method.is_stream()) {
     refuse_type(request, method, response);
     return false;
   }
@@ -135,10 +152,14 @@ Result<bool> question_of_post(const net::HttpRequest& request, const Method& met
     return Error(Code::invalid_argument,
                  "Connect-Protocol-Version is 1, not \"" + std::string(version) + "\"");
   }
-  if (auto identity = check_identity(request.header("Content-Encoding")); !identity) {
-    return identity.error();
-  }
-  question = {.format = *format, .message = request.body};
+  const std::string_view prefix = format->is_stream ? "Connect-" : "";
+  const auto named = [&](std::string_view name) {
+    return request.header(std::string(prefix).append(name));
+  };
+  const auto zipped = is_gzip(named("Content-Encoding"));
+  if (!zipped) return zipped.error();
+  question = {.format = *format, .is_zipped = *zipped, .message = request.body};
+  question.format.accepts_gzip = accepts_gzip(named("Accept-Encoding"));
   return true;
 }
 
@@ -159,7 +180,7 @@ std::string_view without_parameters(std::string_view type) {
 
 bool read_question(const net::HttpRequest& request, const Method& method, Question& question,
                    std::string& got, net::HttpResponse& response) {
-  const bool may_get = has_no_side_effects(method) && !method.server_streaming;
+  const bool may_get = has_no_side_effects(method) && !method.is_stream();
   Result<bool> is_read = true;
   if (request.method == "GET" && may_get) {
     auto asked = question_of_get(request, got);
@@ -172,28 +193,36 @@ bool read_question(const net::HttpRequest& request, const Method& method, Questi
     is_read = question_of_post(request, method, question, response);
   } else {
     response.headers.add("Allow", may_get ? "GET, POST" : "POST");
-    answer_with(Error(Code::unimplemented, std::string(method.full_name) + " is called with POST"),
-                405, response);
+    answer_with(Error(Code::unknown, std::string(method.full_name) + " is called with POST"), 405,
+                response);
     return false;
   }
   if (!is_read) answer_with(is_read.error(), response);
   return is_read.value_or(false);
 }
 
-Result<std::string_view> message_in_envelope(std::string_view body) {
+Result<Envelope> take_envelope(std::string_view& body) {
   if (body.size() < envelope_head_bytes) {
     return Error(Code::invalid_argument, "the request has no message in an envelope");
   }
-  if (body[0] != 0) {
+  const auto flags = static_cast<std::uint8_t>(body[0]);
+  if ((flags & ~envelope_is_zipped) != 0) {
     return Error(Code::invalid_argument, "the envelope of the request has unknown flags");
   }
   std::size_t size = 0;
   for (const char byte : body.substr(1, 4)) size = size << 8 | static_cast<unsigned char>(byte);
-  body.remove_prefix(envelope_head_bytes);
-  if (body.size() == size) return body;
-  return Error(Code::invalid_argument, body.size() < size
-                                           ? "the envelope of the request is cut off"
-                                           : "the request has more than one message");
+  if (body.size() - envelope_head_bytes < size) {
+    return Error(Code::invalid_argument, "the envelope of the request is cut off");
+  }
+  const Envelope envelope{.is_zipped = flags != 0,
+                          .message = body.substr(envelope_head_bytes, size)};
+  body.remove_prefix(envelope_head_bytes + size);
+  return envelope;
+}
+
+Error unexpected_gzip() {
+  return Error(Code::internal,
+               "an envelope is compressed, but there is no Connect-Content-Encoding: gzip");
 }
 
 void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t size) {

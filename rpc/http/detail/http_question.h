@@ -27,6 +27,7 @@ enum class Codec { json, proto };
 struct Format {
   Codec codec = Codec::json;
   bool is_stream = false;  // Messages in envelopes, and the outcome in the last one.
+  bool accepts_gzip = false;
 };
 // "application/json", "application/connect+json".
 std::string_view type_of(Format format);
@@ -35,6 +36,7 @@ std::string_view without_parameters(std::string_view type);
 
 struct Question {
   Format format = {};
+  bool is_zipped = false;  // Of a stream: its envelopes may be.
   // Within the request, or in the text given to read_question(); of a stream, an envelope.
   std::string_view message = {};
 };
@@ -43,8 +45,15 @@ struct Question {
 // message (https://connectrpc.com/docs/protocol#streaming-rpcs).
 inline constexpr std::size_t envelope_head_bytes = 5;
 inline constexpr std::uint8_t envelope_ends_stream = 0x02;
-// The one message of a body with one envelope.
-Result<std::string_view> message_in_envelope(std::string_view body);
+inline constexpr std::uint8_t envelope_is_zipped = 0x01;
+struct Envelope {
+  bool is_zipped = false;
+  std::string_view message = {};
+};
+// Cuts the first envelope off a body of envelopes.
+Result<Envelope> take_envelope(std::string_view& body);
+// An envelope is compressed, and no header says so.
+Error unexpected_gzip();
 void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t size);
 
 // A request that is not a call is answered here, and false is returned. `got` holds the decoded

@@ -16,6 +16,7 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "net/http/gzip.h"
 #include "net/http/http_server.h"
 #include "test/rpc/codegen/diary.corolane.h"
 #include "test/rpc/echo_service.h"
@@ -331,16 +332,63 @@ TEST_F(HttpFaceTest, AnErrorOfAStreamIsInItsLastEnvelope) {
   EXPECT_EQ(envelopes_of(late.body),
             (std::vector<std::pair<int, std::string>>{
                 {0, "{}"}, {2, R"({"error":{"code":"not_found","message":"as was asked for"}})"}}));
-  for (const std::string& malformed :
-       {std::string(), envelope("{"), envelope("{}").substr(0, 6), envelope("{}") + envelope("{}"),
-        "\x01" + envelope("{}").substr(1)}) {
-    const auto refused = post("Echo/Count", malformed, json_stream);
+  const std::pair<std::string, const char*> malformed[] = {
+      {"", "unimplemented"},
+      {envelope("{}") + envelope("{}"), "unimplemented"},
+      {envelope("{"), "invalid_argument"},
+      {envelope("{}").substr(0, 6), "invalid_argument"},
+      {"\x04" + envelope("{}").substr(1), "invalid_argument"},
+      {"\x01" + envelope("{}").substr(1), "internal"}};
+  for (const auto& [body, code] : malformed) {
+    const auto refused = post("Echo/Count", body, json_stream);
     EXPECT_EQ(refused.status, 200u);
     const auto envelopes = envelopes_of(refused.body);
     ASSERT_EQ(envelopes.size(), 1u);
     EXPECT_EQ(envelopes[0].first, 2);
-    EXPECT_THAT(envelopes[0].second, testing::StartsWith(R"({"error":{"code":"invalid_argument")"));
+    EXPECT_THAT(envelopes[0].second,
+                testing::StartsWith(R"({"error":{"code":")" + std::string(code) + "\""));
   }
+}
+
+TEST_F(HttpFaceTest, RequestsAndRepliesMayBeCompressed) {
+  const auto zipped = [](std::string_view content) {
+    std::string result;
+    net::gzip(content, result);
+    return result;
+  };
+  const auto opened = [](std::string_view content) {
+    std::string result;
+    EXPECT_TRUE(net::gunzip(content, 100'000, result));
+    return result;
+  };
+  serve({.door = rpc::Door::nodes, .request_bytes_max = 20'000});
+  const std::string text = R"({"text":")" + std::string(10'000, 'x') + "\"}";
+  const net::HttpHeaders headers = {{"Content-Type", "application/json"},
+                                    {"Content-Encoding", "gzip"},
+                                    {"Accept-Encoding", "br, gzip;q=0.5"}};
+  const auto unary = post("Echo/Echo", zipped(text), headers);
+  EXPECT_EQ(unary.status, 200u);
+  EXPECT_EQ(unary.headers.find("Content-Encoding"), "gzip");
+  EXPECT_EQ(opened(unary.body), text);
+  const auto small = post("Echo/Echo", zipped("{}"), headers);
+  EXPECT_EQ(small.headers.find("Content-Encoding"), "");
+  EXPECT_EQ(small.body, "{}");
+  EXPECT_EQ(post("Echo/Echo", "{}", headers).status, 400u);
+  EXPECT_EQ(post("Echo/Echo", zipped(std::string(30'000, ' ')), headers).status, 429u);
+
+  const std::string request = zipped(R"({"count":2,"size":2000})");
+  std::string body("\x01\0\0\0", 4);
+  body += static_cast<char>(request.size());
+  const auto stream = post("Echo/Count", body + request,
+                           {{"Content-Type", "application/connect+json"},
+                            {"Connect-Content-Encoding", "gzip"},
+                            {"Connect-Accept-Encoding", "gzip"}});
+  EXPECT_EQ(stream.headers.find("Connect-Content-Encoding"), "gzip");
+  const auto envelopes = envelopes_of(stream.body);
+  ASSERT_EQ(envelopes.size(), 3u);
+  EXPECT_EQ(envelopes[1].first, 1);
+  EXPECT_THAT(opened(envelopes[1].second), testing::StartsWith(R"({"number":1,"text":"xxx)"));
+  EXPECT_EQ(envelopes[2], (std::pair<int, std::string>{2, "{}"}));
 }
 
 TEST_F(HttpFaceTest, AStreamIsReadBeforeItHasEnded) {
@@ -416,7 +464,7 @@ TEST_F(HttpFaceTest, AMethodWithoutSideEffectsMayBeCalledWithGet) {
   EXPECT_EQ(proto.body, message.SerializeAsString());
   for (const char* query :
        {"", "?encoding=xml&message=", "?encoding=json&message=%7", "?connect=v2",
-        "?encoding=json&message=%7B%7D&compression=gzip", "?encoding=proto&base64=1&message=!"}) {
+        "?encoding=json&message=%7B%7D&compression=br", "?encoding=proto&base64=1&message=!"}) {
     EXPECT_GE(fetch({.target = path + query}).status, 400u) << query;
   }
 }
