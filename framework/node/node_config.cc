@@ -240,6 +240,12 @@ void describe(config::Section& section, ClientsConfig& value) {
       "calls_per_connection_max", value.calls_per_connection_max,
       "The most calls that one connection may have running; a change applies to new connections.",
       config::at_least(1), config::live);
+  section.field("connections_per_principal_max", value.connections_per_principal_max,
+                "The most connections to a shard that one principal may have, from any address.",
+                config::at_least(1), config::live);
+  section.field("calls_per_principal_max", value.calls_per_principal_max,
+                "The most calls of one principal that a shard runs at a time.", config::at_least(1),
+                config::live);
   section.field("request_size_max", value.request_size_max,
                 "Largest request that a client may send.",
                 config::between(config::kibibyte, 64 * config::mebibyte));

@@ -79,6 +79,9 @@ struct ClientsConfig {
   // of a mobile carrier have room.
   std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
   std::size_t calls_per_connection_max = 1024;
+  // Of each shard, over all addresses of a principal.
+  std::size_t connections_per_principal_max = 256;
+  std::size_t calls_per_principal_max = 4'096;
   config::Bytes request_size_max = 64 * config::kibibyte;
   LoginConfig login;
   TlsConfig tls;

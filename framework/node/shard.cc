@@ -30,7 +30,9 @@ namespace {
 // share, and other nodes make one per shard, far fewer than the default.
 rpc::Server::Options rpc_options(const ClientsConfig& config) {
   return {.address_share_percent = config.address_share,
-          .calls_per_connection_max = config.calls_per_connection_max};
+          .calls_per_connection_max = config.calls_per_connection_max,
+          .connections_per_principal_max = config.connections_per_principal_max,
+          .calls_per_principal_max = config.calls_per_principal_max};
 }
 
 net::TlsOptions tls_options(const TlsConfig& config) {
@@ -191,7 +193,8 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
       *rpc_server_, rpc::HttpFace::Options{.door = rpc::Door::clients,
                                            .login = client_login(),
                                            .origins = clients.http_origins,
-                                           .lists_services = clients.reflection});
+                                           .lists_services = clients.reflection,
+                                           .request_bytes_max = clients.request_size_max.count});
   http_server_ = std::make_unique<net::HttpServer>(
       clients_network_->network(), *http_face_,
       net::HttpServer::Options{.limits = {.body_bytes_max = clients.request_size_max.count},

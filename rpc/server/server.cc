@@ -50,6 +50,11 @@ net::AddressShares::Limits call_limits(const Server::Options& options) {
           .share_percent = options.address_share_percent};
 }
 
+detail::PrincipalCounts::Limits principal_limits(const Server::Options& options) {
+  return {.connection_count_max = options.connections_per_principal_max,
+          .call_count_max = options.calls_per_principal_max};
+}
+
 }  // namespace
 
 class Server::Impl final : private detail::ServerConnection::Host {
@@ -60,6 +65,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
         node_connections_(connection_limits(options, Door::nodes)),
         client_connections_(connection_limits(options, Door::clients)),
         call_shares_(call_limits(options)),
+        principals_(principal_limits(options)),
         dispatcher_(options_) {
     // protobuf would log a line for each malformed request; their senders get an error, and they
     // are counted.
@@ -70,6 +76,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   const detail::Dispatcher& dispatcher() const { return dispatcher_; }
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
   net::AddressShares& call_shares() { return call_shares_; }
+  detail::PrincipalCounts& principals_of_all() { return principals_; }
   void set_limits(const Options& options);
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
@@ -85,6 +92,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void admit(const Listening& listening, std::unique_ptr<net::Stream> stream);
   net::ConnectionBound& bound_of(const ListenOptions& options);
   Result<void> log_in(detail::ServerConnection& connection) override;
+  detail::PrincipalCounts& principals() override { return principals_; }
   Result<void> opened() override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
@@ -100,6 +108,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   net::AddressShares call_shares_;
+  detail::PrincipalCounts principals_;
   std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   net::Graveyard<detail::ServerConnection> ended_;
@@ -145,7 +154,10 @@ void Server::Impl::set_limits(const Options& options) {
   options_.address_share_percent = options.address_share_percent;
   node_connections_.set_limits(connection_limits(options_, Door::nodes));
   client_connections_.set_limits(connection_limits(options_, Door::clients));
+  options_.connections_per_principal_max = options.connections_per_principal_max;
+  options_.calls_per_principal_max = options.calls_per_principal_max;
   call_shares_.set_limits(call_limits(options_));
+  principals_.set_limits(principal_limits(options_));
 }
 
 net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
@@ -331,6 +343,8 @@ Result<net::Endpoint> Server::listen(const net::Endpoint& endpoint, ListenOption
 }
 
 detail::Dispatcher& Server::dispatcher() { return impl_->dispatcher(); }
+
+detail::PrincipalCounts& Server::principals() { return impl_->principals_of_all(); }
 
 void Server::set_limits(const Options& options) { impl_->set_limits(options); }
 

@@ -37,7 +37,8 @@ namespace corolane::rpc {
 
 namespace detail {
 class Dispatcher;
-}
+class PrincipalCounts;
+}  // namespace detail
 
 class Server {
  public:
@@ -49,6 +50,10 @@ class Server {
     // percent: see net::AddressShares.
     std::uint32_t address_share_percent = net::AddressShares::Limits{}.share_percent;
     std::size_t calls_per_connection_max = 1024;
+    // What one principal may hold over all its connections and requests; anonymous clients are
+    // bounded by their address.
+    std::size_t connections_per_principal_max = 256;
+    std::size_t calls_per_principal_max = 4'096;
     std::size_t calls_per_method_max = 100'000;  // Running and waiting: bounds their memory.
     std::chrono::seconds hello_time_max{5};      // A peer without a hello by then is closed.
     // While stopping: how long a client may take to answer go_away.
@@ -141,8 +146,8 @@ class Server {
   // several endpoints.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
-  // Updates connection_count_max, calls_per_connection_max and address_share_percent for new
-  // connections and calls.
+  // Updates connection_count_max, address_share_percent and the limits of a connection and of a
+  // principal for new connections and calls.
   void set_limits(const Options& options);
 
   // Counts the calls of clients by address, over HTTP too. Lives as long as the server.
@@ -167,8 +172,9 @@ class Server {
   Statistics statistics() const;
 
  private:
-  friend class HttpFace;  // Passes requests to the dispatcher.
+  friend class HttpFace;  // Passes requests to the dispatcher, and counts their principals.
   detail::Dispatcher& dispatcher();
+  detail::PrincipalCounts& principals();
 
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@
 #include "rpc/options.h"
 #include "rpc/principal.h"
 #include "rpc/server/detail/admission.h"
+#include "rpc/server/detail/principal_counts.h"
 
 namespace corolane::rpc::detail {
 
@@ -61,6 +63,16 @@ class Caller {
   // The next message of a stream. Fails in the same way.
   virtual Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
                                  Beside beside, Deadline deadline) = 0;
+  // The caller may send so much more of its stream.
+  virtual void grant(std::uint64_t call_id, std::uint32_t bytes) = 0;
+  // Reads an item of the caller's stream. Fails with invalid_argument.
+  virtual Result<void> parse_item(std::span<const std::byte> item,
+                                  google::protobuf::Message& message) {
+    if (message.ParseFromArray(item.data(), static_cast<int>(item.size()))) return {};
+    return Error(Code::invalid_argument, "a message of the stream is not a valid " +
+                                             message.GetTypeName() +
+                                             ": do both sides have the same proto?");
+  }
   // The end of a stream or of a one-way call.
   virtual void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) = 0;
   virtual void send_error(std::uint64_t call_id, const Error& error, Beside beside,
@@ -74,6 +86,8 @@ class Caller {
   Admission::Share waiting;
   // Counts its calls with those of its address. Empty at the nodes' door.
   net::AddressShares::Guest shares;
+  // Counts its calls with those of its principal.
+  PrincipalCounts::Guest of_principal;
 
  protected:
   Caller() = default;

@@ -66,11 +66,13 @@ void ServerConnection::add(Call& call) {
   calls_.push_back(&call);
   call_ids_.push_back(call.id());
   shares.take();
+  of_principal.take_call();
 }
 
 void ServerConnection::remove(Call& call) {
   ++ended_call_count_;
   shares.give_back();
+  of_principal.give_back_call();
   calls_.back()->index = call.index;
   calls_[call.index] = calls_.back();
   calls_.pop_back();
@@ -81,6 +83,10 @@ void ServerConnection::remove(Call& call) {
 }
 
 Result<void> ServerConnection::check_may_call() const {
+  if (!of_principal.has_room_to_call()) {
+    return Error(Code::resource_exhausted, "the calls of this principal are running already")
+        .with_retry_after(rules_.retry_after);
+  }
   if (calls_.size() < rules_.call_count_max) return {};
   return Error(Code::resource_exhausted, std::to_string(rules_.call_count_max) +
                                              " calls of this connection are running already")
@@ -99,6 +105,12 @@ Result<void> ServerConnection::send_item(std::uint64_t call_id,
                                          Deadline deadline) {
   return send({.type = FrameType::item, .call_id = call_id}, message, deadline,
               reply_extension({}, beside.headers, nullptr));
+}
+
+void ServerConnection::grant(std::uint64_t call_id, std::uint32_t bytes) {
+  // Appended even when there is no room: it is small, and a handler waits for nothing here.
+  static_cast<void>(Connection::send_text(
+      {.type = FrameType::window, .call_id = call_id, .time = bytes}, "", Deadline::passed()));
 }
 
 // A failure means that the client is gone.
@@ -125,7 +137,7 @@ void ServerConnection::ask_to_leave() {
 
 void ServerConnection::cancel_streams() {
   for (Call* const call : std::vector(calls_)) {
-    if (call->served().method->server_streaming) call->stop();
+    if (call->served().method->is_stream()) call->stop();
   }
 }
 
@@ -149,6 +161,11 @@ void ServerConnection::logged_in(Result<Principal> principal) {
   end_login();
   if (!principal) return say_bye(principal.error());
   principal_ = *std::move(principal);
+  of_principal = host_.principals().enter(principal_.id);
+  if (!of_principal.has_room_to_connect()) {
+    return say_bye(
+        Error(Code::resource_exhausted, "this principal has its limit of connections already"));
+  }
   accept();
 }
 
@@ -162,6 +179,12 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
       return {};
     case FrameType::cancel:
       if (Call* const call = find(frame.header.call_id)) call->cancel();
+      return {};
+    case FrameType::item:
+      if (Call* const call = find(frame.header.call_id)) return call->take_item(frame);
+      return {};
+    case FrameType::end:
+      if (Call* const call = find(frame.header.call_id)) call->end_items();
       return {};
     case FrameType::window:
       if (Call* const call = find(frame.header.call_id)) call->give_room(frame.header.time);

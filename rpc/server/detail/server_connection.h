@@ -24,6 +24,7 @@ class ServerConnection final : public Connection, public Caller {
    public:
     // Finds the principal of a client that has said hello, and calls logged_in().
     virtual Result<void> log_in(ServerConnection& connection) = 0;
+    virtual PrincipalCounts& principals() = 0;
     // The handshake of a connection is done. An error rejects the client.
     virtual Result<void> opened() = 0;
     // A request frame: answers it or accepts it.
@@ -88,6 +89,7 @@ class ServerConnection final : public Connection, public Caller {
                           Beside beside, Deadline deadline) override;
   Result<void> send_item(std::uint64_t call_id, const google::protobuf::Message& message,
                          Beside beside, Deadline deadline) override;
+  void grant(std::uint64_t call_id, std::uint32_t bytes) override;
   void send_end(std::uint64_t call_id, Beside beside, Deadline deadline) override;
   void send_error(std::uint64_t call_id, const Error& error, Beside beside,
                   Deadline deadline) override;

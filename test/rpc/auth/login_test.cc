@@ -11,6 +11,7 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "net/http/http.h"
 #include "net/http/http_server.h"
@@ -271,6 +272,58 @@ TEST_F(LoginTest, RequestIdsBelongToThePrincipal) {
   }
   EXPECT_EQ(scopes[0], scopes[1]) << "a new connection of the same player";
   EXPECT_NE(scopes[0], scopes[2]) << "another player, even with the same secret";
+}
+
+TEST_F(LoginTest, APrincipalHasItsLimitOfConnections) {
+  server_.set_limits({.connections_per_principal_max = 2});
+  auto first = connect("player-17");
+  auto second = connect("player-17:phone");
+  ASSERT_TRUE(first && second);
+  EXPECT_THAT(connect("player-17:tablet"), fails_with(Code::resource_exhausted));
+  EXPECT_TRUE(connect("player-18"));
+  first->reset();
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_TRUE(connect("player-17:tablet"));
+}
+
+TEST_F(LoginTest, APrincipalHasItsLimitOfCallsOverAllConnectionsAndByHttp) {
+  server_.set_limits({.calls_per_principal_max = 3});
+  auto first = connect("player-17");
+  auto second = connect("player-17:phone");
+  auto other = connect("player-18");
+  ASSERT_TRUE(first && second && other);
+  coroutine::TaskGroup sleepers;
+  for (auto* const client : {&first, &first, &second}) {
+    ASSERT_TRUE(sleepers.spawn(
+        "sleeper", [client] { EXPECT_TRUE(EchoClient(**client).sleep(make_sleep(1s))); }));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_THAT(EchoClient(**second).echo(make_echo(""), {.deadline = Deadline::after(10ms)}),
+              fails_with(Code::resource_exhausted));
+  EXPECT_EQ(who(**other), "player-18 player");
+
+  rpc::HttpFace face(server_, {.door = Door::clients,
+                               .login = [this](std::string_view token, const LoginPeer& peer) {
+                                 return log_in(token, peer);
+                               }});
+  net::HttpServer http(network_, face, net::HttpServer::Options{});
+  ASSERT_TRUE(http.listen({"server", 3}));
+  const auto status_of = [&](const std::string& token) {
+    return net::fetch_http(network_, {"server", 3},
+                           {.method = "POST",
+                            .target = "/corolane.test.Echo/Echo",
+                            .body = "{}",
+                            .headers = {{"Content-Type", "application/json"},
+                                        {"Authorization", "Bearer " + token}}},
+                           Deadline::after(1s))
+        .value_or(net::HttpResponse{.status = 0})
+        .status;
+  };
+  EXPECT_EQ(status_of("player-17"), 429u);
+  EXPECT_EQ(status_of("player-18"), 200u);
+  EXPECT_TRUE(sleepers.join(Deadline::never()));
+  EXPECT_EQ(status_of("player-17"), 200u);
+  EXPECT_EQ(who(**first), "player-17 player");
 }
 
 TEST_F(LoginTest, ListenerHasASharedKeyOrALogin) {
