@@ -17,6 +17,10 @@ Error with_message(Error error, const google::protobuf::Message& message) {
   ErrorDetails details;
   if (!details.ParseFromString(error.detail())) details.Clear();
   google::protobuf::Any& added = *details.add_details();
+  if (message.GetDescriptor() == added.GetDescriptor()) {
+    added.CopyFrom(message);
+    return std::move(error).with_detail(details.SerializeAsString());
+  }
   added.set_type_url(std::string(type_prefix).append(message.GetTypeName()));
   added.set_value(message.SerializeAsString());
   return std::move(error).with_detail(details.SerializeAsString());

@@ -23,7 +23,7 @@
 
 namespace corolane::rpc {
 
-// Adds a message to those that the error has.
+// Adds a message to those that the error has; an Any as it is.
 Error with_message(Error error, const google::protobuf::Message& message);
 
 // The messages of an error by the names of their types; none when its detail is something else.

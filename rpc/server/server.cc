@@ -255,6 +255,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   stopping_ = true;
   for (const Listening& listening : listenings_) listening.listener->close();
   ask_clients_to_leave();
+  dispatcher_.stop_streams();
   wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
   dispatcher_.refuse_all();
   auto drained = dispatcher_.drain(deadline);

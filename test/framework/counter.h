@@ -37,7 +37,9 @@ class Counter : public CounterObject {
   Result<CounterReply> add_for_good(const AddRequest& request, rpc::Context& context) override {
     return add(request, context);
   }
-  Result<CounterReply> get(const GetRequest& request, rpc::Context&) const override {
+  // Sends the headers of the request back.
+  Result<CounterReply> get(const GetRequest& request, rpc::Context& context) const override {
+    for (const auto& [name, value] : context.headers()) context.reply_headers().add(name, value);
     if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
     return reply();
   }

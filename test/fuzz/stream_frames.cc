@@ -15,6 +15,7 @@
 
 #include "coroutine/base/check.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
 #include "net/testing/network.h"
 #include "rpc/client/client.h"

@@ -13,6 +13,9 @@ namespace {
 // A shorter text fits into one packet as it is.
 constexpr std::size_t zipped_bytes_min = 1024;
 
+// A piece that a larger message has made is not kept.
+constexpr std::size_t kept_piece_bytes = 16 * 1024;
+
 }  // namespace
 
 void HttpCaller::open(net::HttpExchange& exchange, Format format, Door door,
@@ -37,6 +40,7 @@ void HttpCaller::close() {
   shares = {};
   of_principal.give_back_call();
   of_principal = {};
+  if (piece_.capacity() > kept_piece_bytes) piece_ = {};
 }
 
 void HttpCaller::client_left() { call_->cancel(); }

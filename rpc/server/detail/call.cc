@@ -138,6 +138,7 @@ void Call::reset() {
   cancelled_ = expired_ = begun_ = threw_ = sent_headers_ = items_ended_ = false;
   items_failed_.reset();
   inbox_.clear();
+  if (!headers_.empty()) headers_ = {};
 }
 
 void Call::refuse(const Error& error) {

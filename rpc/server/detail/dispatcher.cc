@@ -119,6 +119,7 @@ Result<Call*> Dispatcher::take_on_unless_full(Caller& caller, ServedMethod& serv
     return begun.error();
   }
   caller.add(call);
+  if (served.method->is_stream() && caller.awaits_every_answer()) streams_over_http_.insert(&call);
   ++served.statistics.running_count;
   ++running_count_;
   return &call;
@@ -233,6 +234,7 @@ void Dispatcher::run(Call& call) {
 void Dispatcher::finish(Call& call) {
   last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
   count_end(call.served().statistics, call.code(), call.threw(), last_end_ - call.arrived_at());
+  if (call.served().method->is_stream()) streams_over_http_.erase(&call);
   call.caller().remove(call);
   calls_.give_back(call);
 }
@@ -254,6 +256,13 @@ void Dispatcher::gave_up(Call& call) {
   ring_of(call).leave(*call.place);
   admission_.leaves(call.served().method->priority, call.caller().waiting, call.served().waiting);
   finish(call);
+}
+
+void Dispatcher::stop_streams() {
+  // A copy, since calls that have not begun leave the set.
+  for (Call* const call : std::vector(streams_over_http_.begin(), streams_over_http_.end())) {
+    call->stop();
+  }
 }
 
 Result<void> Dispatcher::drain(Deadline deadline) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "coroutine/task_group.h"
@@ -55,6 +56,8 @@ class Dispatcher final : private Call::Owner {
   // On the loop's stack: accepts the request of a frame, or answers it with an error.
   void serve(ServerConnection& connection, const Frame& frame);
 
+  // Ends the streams that did not come over a connection of frames, which ends its own.
+  void stop_streams();
   // From now on requests are refused.
   void refuse_all() { refuses_all_ = true; }
   // Suspends until all calls have ended. At the deadline it cancels the rest and fails with
@@ -103,6 +106,7 @@ class Dispatcher final : private Call::Owner {
   std::array<std::uint64_t, priority_count> shed_counts_{};
   std::array<Histogram, priority_count> queue_delay_us_{};
   CallPool calls_;
+  std::unordered_set<Call*> streams_over_http_;
   coroutine::TaskGroup handlers_;
 };
 

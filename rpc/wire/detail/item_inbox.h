@@ -55,8 +55,9 @@ class ItemInbox {
     return static_cast<std::uint32_t>(std::exchange(taken_bytes_, 0));
   }
 
+  // Frees its memory, too.
   void clear() {
-    bytes_.clear();
+    if (bytes_.capacity() > 0) std::vector<std::byte>().swap(bytes_);
     begin_ = 0;
     taken_bytes_ = 0;
   }

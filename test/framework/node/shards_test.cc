@@ -100,6 +100,19 @@ TEST(ShardsTest, ObjectsLiveOnAllThreadsAndAreCalledFromEach) {
   });
 }
 
+TEST(ShardsTest, HeadersReachObjectsOfAllThreadsAndComeBack) {
+  with_counters([](Node& node, net::Network&) {
+    for (int i = 0; i < 30; ++i) {
+      rpc::Headers sent;
+      sent.add("number", std::to_string(i));
+      rpc::ReplyHeaders received;
+      ASSERT_TRUE(CounterClient(node.router(), std::to_string(i))
+                      .get({}, {.headers = &sent, .reply_headers = &received}));
+      EXPECT_EQ(received.headers, sent);
+    }
+  });
+}
+
 // Connections that the shards have accepted, and those that they refused of them.
 struct ConnectionCounts {
   std::uint64_t accepted = 0;

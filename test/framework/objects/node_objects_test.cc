@@ -94,6 +94,35 @@ TEST_F(NodeObjectsTest, AnObjectIsTheSameFromEveryNode) {
   EXPECT_EQ(a.active_count() + b.active_count(), 100U);
 }
 
+TEST_F(NodeObjectsTest, HeadersReachAnObjectAndComeBackFromIt) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const net::Endpoint& endpoint = a.node->endpoints().cluster.front();
+  const auto client =
+      rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
+  ASSERT_TRUE(client) << client;
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    rpc::Headers sent;
+    sent.add("to", id);
+    rpc::ReplyHeaders received;
+    ASSERT_TRUE(a.counter(id).get({}, {.headers = &sent, .reply_headers = &received}));
+    EXPECT_EQ(received.headers, sent);
+    // Through a node that may have to forward the call.
+    received = {};
+    const rpc::ObjectTarget target{.id = id};
+    test::CounterReply reply;
+    const rpc::Method& get =
+        *std::ranges::find_if(Counter::object_type().methods, [](const rpc::Method& method) {
+          return std::string_view(method.full_name).ends_with("/Get");
+        });
+    ASSERT_TRUE((*client)->call(get, test::GetRequest(), reply,
+                                {.headers = &sent, .reply_headers = &received, .object = &target}));
+    EXPECT_EQ(received.headers, sent);
+  }
+}
+
 TEST_F(NodeObjectsTest, NodesWithOneKeyCallEachOther) {
   const test::TemporaryFolder folder;
   shared_key_file_ = folder.path() / "shared.key";

@@ -293,9 +293,9 @@ TEST_F(LoginTest, APrincipalHasItsLimitOfCallsOverAllConnectionsAndByHttp) {
   auto other = connect("player-18");
   ASSERT_TRUE(first && second && other);
   coroutine::TaskGroup sleepers;
-  for (auto* const client : {&first, &first, &second}) {
+  for (rpc::Client* const client : {first->get(), first->get(), second->get()}) {
     ASSERT_TRUE(sleepers.spawn(
-        "sleeper", [client] { EXPECT_TRUE(EchoClient(**client).sleep(make_sleep(1s))); }));
+        "sleeper", [client] { EXPECT_TRUE(EchoClient(*client).sleep(make_sleep(1s))); }));
   }
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   EXPECT_THAT(EchoClient(**second).echo(make_echo(""), {.deadline = Deadline::after(10ms)}),

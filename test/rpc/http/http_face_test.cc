@@ -180,9 +180,9 @@ TEST_F(HttpFaceTest, AnotherVerbIsA405) {
 
 TEST_F(HttpFaceTest, OtherVersionsAndEncodingsAreRefused) {
   EXPECT_EQ(post("Echo/Echo", "{}", {{"Connect-Protocol-Version", "2"}}).status, 400u);
-  const auto gzip = post("Echo/Echo", "{}", {{"Content-Encoding", "gzip"}});
-  EXPECT_EQ(gzip.status, 501u);
-  EXPECT_THAT(gzip.body, HasSubstr("only identity"));
+  const auto brotli = post("Echo/Echo", "{}", {{"Content-Encoding", "br"}});
+  EXPECT_EQ(brotli.status, 501u);
+  EXPECT_THAT(brotli.body, HasSubstr("only gzip and identity"));
   EXPECT_EQ(post("Echo/Echo", "{}", {{"Content-Encoding", "identity"}}).status, 200u);
 }
 
@@ -412,6 +412,26 @@ TEST_F(HttpFaceTest, AStreamIsReadBeforeItHasEnded) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_EQ(server_.statistics().stream_count, 0u);
   EXPECT_EQ(echo_.cancelled_count, 1);
+}
+
+TEST_F(HttpFaceTest, AServerThatStopsEndsStreamsAtOnce) {
+  serve();
+  auto stream = coroutine::spawn("stream", [&] {
+    return net::fetch_http(network_, {"server", endpoint_.port},
+                           {.method = "POST",
+                            .target = "/corolane.test.Echo/Count",
+                            .body = envelope(R"({"count":100,"milliseconds":"60000"})"),
+                            .headers = json_stream},
+                           Deadline::after(1h));
+  });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const TimePoint begun = now();
+  EXPECT_TRUE(server_.stop(Deadline::after(1h)));
+  EXPECT_LT(now() - begun, 2s);
+  const auto response = stream.join(Deadline::never());
+  ASSERT_TRUE(response) << response;
+  EXPECT_THAT(envelopes_of(response->body).back().second,
+              testing::StartsWith(R"({"error":{"code":"unavailable")"));
 }
 
 TEST_F(HttpFaceTest, AStreamHasATypeOfItsOwn) {
