@@ -27,7 +27,8 @@ class Events {
  public:
   using Ch = char;
 
-  Events(JsonBuilder& builder, bool has_escapes) : builder_(builder), has_escapes_(has_escapes) {}
+  Events(JsonBuilder& builder, rapidjson::InsituStringStream& text, bool has_escapes)
+      : builder_(builder), text_(text), has_escapes_(has_escapes) {}
 
   // NOLINTBEGIN(readability-identifier-naming)
   bool Null() { return builder_.scalar({.kind = JsonScalar::Kind::null}); }
@@ -41,7 +42,7 @@ class Events {
     return is_text({text, size}) &&
            builder_.scalar({.kind = JsonScalar::Kind::string, .text = {text, size}});
   }
-  bool StartObject() { return builder_.start_object(); }
+  bool StartObject() { return builder_.start_object(text_.Tell()); }
   bool Key(const char* text, Size size, bool) {
     return is_text({text, size}) && builder_.key({text, size});
   }
@@ -64,6 +65,7 @@ class Events {
   }
 
   JsonBuilder& builder_;
+  rapidjson::InsituStringStream& text_;
   const bool has_escapes_;
 };
 
@@ -101,10 +103,10 @@ Result<void> JsonReader::read(std::string_view json, google::protobuf::Message& 
   if (!is_utf8(json)) {
     return Error(Code::invalid_argument, "invalid JSON: it is not UTF-8");
   }
-  impl_->builder.begin(message);
-  Events events(impl_->builder, json.find("\\u") != std::string_view::npos);
+  impl_->builder.begin(message, json);
   impl_->text.assign(json).append(padding_bytes, '\0');
   rapidjson::InsituStringStream text(impl_->text.data());
+  Events events(impl_->builder, text, json.find("\\u") != std::string_view::npos);
   const rapidjson::ParseResult parsed = impl_->parser.Parse<flags>(text, events);
   if (parsed.Code() == rapidjson::kParseErrorTermination) {
     return Error(Code::invalid_argument, impl_->builder.why());

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
+#include "rpc/http/detail/json_any.h"
 #include "rpc/http/detail/json_text.h"
 #include "rpc/http/json.h"
 
@@ -60,16 +62,18 @@ bool is_set(const pb::Message& message, const pb::FieldDescriptor& field) {
 }  // namespace
 
 Result<void> JsonWriter::write(const pb::Message& message, std::string& json) {
+  root_ = &message;
   frames_.clear();
   bool is_well = write_message(message, json);
   while (is_well && !frames_.empty()) is_well = step(json);
   if (is_well) return {};
   std::string where = message.GetDescriptor()->full_name();
   for (const Frame& frame : frames_) {
-    if (frame.kind == Frame::Kind::object && frame.next > 0) {
-      where += "." + frame.message->GetDescriptor()->field(frame.next - 1)->json_name();
-    }
+    if (frame.kind != Frame::Kind::object && frame.kind != Frame::Kind::any) continue;
+    if (frame.next == 0) continue;
+    where += "." + frame.message->GetDescriptor()->field(frame.next - 1)->json_name();
   }
+  contents_.clear();
   return Error(Code::invalid_argument, where + " cannot be written as JSON: " + why_);
 }
 
@@ -78,6 +82,8 @@ bool JsonWriter::step(std::string& json) {
   switch (top.kind) {
     case Frame::Kind::object:
       return step_object(top, json);
+    case Frame::Kind::any:
+      return step_any(top, json);
     case Frame::Kind::list:
       return step_list(top, json);
     case Frame::Kind::map:
@@ -106,6 +112,14 @@ bool JsonWriter::step_object(Frame& top, std::string& json) {
     if (!write_scalar(message, field, -1, json)) return false;
   }
   return close('}', json);
+}
+
+bool JsonWriter::step_any(Frame& top, std::string& json) {
+  const pb::Message& content = *top.message;
+  if (!detail::has_own_json(content)) return step_object(top, json);
+  if (!std::exchange(top.is_first, false)) return close('}', json);
+  json += ",\"value\":";
+  return write_message(content, json);
 }
 
 bool JsonWriter::step_list(Frame& top, std::string& json) {
@@ -147,6 +161,7 @@ bool JsonWriter::open(const Frame& frame, std::string& json) {
 }
 
 bool JsonWriter::close(char bracket, std::string& json) {
+  if (frames_.back().kind == Frame::Kind::any) contents_.pop_back();
   frames_.pop_back();
   json += bracket;
   return true;
@@ -158,7 +173,7 @@ bool JsonWriter::write_message(const pb::Message& message, std::string& json) {
     case WellKnown::WELLKNOWNTYPE_UNSPECIFIED:
       return open({.kind = Frame::Kind::object, .message = &message, .field = nullptr}, json);
     case WellKnown::WELLKNOWNTYPE_ANY:
-      return fail("google.protobuf.Any is not supported");
+      return write_any(message, json);
     case WellKnown::WELLKNOWNTYPE_TIMESTAMP:
     case WellKnown::WELLKNOWNTYPE_DURATION:
     case WellKnown::WELLKNOWNTYPE_FIELDMASK:
@@ -176,6 +191,45 @@ bool JsonWriter::write_message(const pb::Message& message, std::string& json) {
     default:  // The wrappers.
       return write_scalar(message, *type.FindFieldByNumber(1), -1, json);
   }
+}
+
+bool JsonWriter::write_any(const pb::Message& any, std::string& json) {
+  const pb::Reflection& reflection = *any.GetReflection();
+  const auto text_of = [&](int number, std::string& room) -> const std::string& {
+    return reflection.GetStringReference(any, any.GetDescriptor()->FindFieldByNumber(number),
+                                         &room);
+  };
+  std::string url_room;
+  std::string bytes_room;
+  const std::string& url = text_of(1, url_room);
+  const std::string& bytes = text_of(2, bytes_room);
+  if (url.empty() && bytes.empty()) {
+    return open({.kind = Frame::Kind::object, .message = &any, .field = nullptr}, json);
+  }
+  scratch_ = "\"@type\":";
+  if (!write_text(url, scratch_)) return false;
+  auto content = detail::make_content(*root_, url);
+  if (content == nullptr) {
+    return fail("the type of an Any is unknown: " + detail::shown_text(url));
+  }
+  if (!content->ParsePartialFromString(bytes)) {
+    return fail("the bytes of an Any are not a " + content->GetTypeName());
+  }
+  if (!contents_.empty()) {
+    // It is part of a content, of which nobody reads these bytes again. Nested contents would
+    // otherwise add up to many times the size of the message.
+    reflection.Swap(const_cast<pb::Message*>(&any), std::unique_ptr<pb::Message>(any.New()).get());
+  }
+  if (!open({.kind = Frame::Kind::any,
+             .message = content.get(),
+             .field = nullptr,
+             .is_first = detail::has_own_json(*content)},
+            json)) {
+    return false;
+  }
+  contents_.push_back(std::move(content));
+  json += scratch_;
+  return true;
 }
 
 bool JsonWriter::write_value(const pb::Message& value, std::string& json) {

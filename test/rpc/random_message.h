@@ -9,7 +9,7 @@
 namespace corolane::test {
 
 // Sets some of the fields of `message`, and of messages inside it down to `depth`. Avoids values
-// that JSON cannot carry (Any, text that is not UTF-8, times out of range).
+// that JSON cannot carry (text that is not UTF-8, times out of range), and leaves each Any empty.
 void fill_with_random(google::protobuf::Message& message, Random& random, int depth);
 
 }  // namespace corolane::test

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "coroutine/base/encoding.h"
@@ -21,9 +22,6 @@ using WellKnown = pb::Descriptor::WellKnownType;
 using CppType = pb::FieldDescriptor::CppType;
 using Kind = JsonScalar::Kind;
 
-// How much of a wrong value an error repeats.
-constexpr std::size_t shown_bytes_max = 40;
-
 std::string shown(const JsonScalar& value) {
   switch (value.kind) {
     case Kind::null:
@@ -34,15 +32,20 @@ std::string shown(const JsonScalar& value) {
     case Kind::string:
       break;
   }
-  const bool is_long = value.text.size() > shown_bytes_max;
-  std::string text(value.text.substr(0, shown_bytes_max));
-  // Does not cut in the middle of a character.
-  while (is_long && !text.empty() && (text.back() & 0x80) != 0) text.pop_back();
-  if (is_long) text += "...";
+  const std::string text = shown_text(value.text);
   if (value.kind == Kind::number) return text;
   std::string quoted;
   append_json_string(quoted, text);
   return quoted;
+}
+
+// The fields of google.protobuf.Any.
+constexpr int type_url_number = 1;
+constexpr int value_number = 2;
+
+bool is_type_url(const pb::FieldDescriptor& field) {
+  return field.number() == type_url_number &&
+         field.containing_type()->well_known_type() == WellKnown::WELLKNOWNTYPE_ANY;
 }
 
 bool is_null_value(const pb::FieldDescriptor& field) {
@@ -99,9 +102,11 @@ void store(const pb::Reflection& to, pb::Message* message, const pb::FieldDescri
 
 }  // namespace
 
-void JsonBuilder::begin(pb::Message& root) {
+void JsonBuilder::begin(pb::Message& root, std::string_view json) {
   root_ = &root;
   frames_.clear();
+  anys_.clear();
+  late_types_.begin(json);
   skipped_depth_ = 0;
   why_.clear();
 }
@@ -110,28 +115,28 @@ void JsonBuilder::begin(pb::Message& root) {
 
 bool JsonBuilder::scalar(const JsonScalar& value) {
   if (is_skipping()) return true;
-  if (frames_.empty()) return set_message(*root_, value);
-  const bool is_set = is_unknown() || set(place(), value);
-  if (is_set) value_done();
-  return is_set;
+  if (is_unknown()) return value_done();
+  pb::Message* const message = whole();
+  if (!(message == nullptr ? set(place(), value) : set_message(*message, value))) return false;
+  return frames_.empty() || value_done();
 }
 
-bool JsonBuilder::start_object() {
+bool JsonBuilder::start_object(std::size_t begin) {
   if (is_skipping() || is_unknown()) {
     ++skipped_depth_;
     return frames_.size() + skipped_depth_ <= json_depth_max || fail("nested too deeply");
   }
-  if (frames_.empty()) return open_object(*root_);
+  if (pb::Message* const message = whole()) return open_object(*message, begin);
   const Place at = place();
   if (at.field->is_map() && !at.is_element) {
-    return push({.kind = Frame::Kind::map, .message = at.message, .field = at.field});
+    return push({.kind = Frame::Kind::map, .message = at.message, .field = at.field}, 1);
   }
   if (at.field->is_repeated() && !at.is_element) return fail("expects an array, not an object");
   if (at.field->cpp_type() != CppType::CPPTYPE_MESSAGE) {
     return fail("expects " + std::string(at.field->cpp_type_name()) + ", not an object");
   }
   pb::Message* const message = make_message(at);
-  return message != nullptr && open_object(*message);
+  return message != nullptr && open_object(*message, begin);
 }
 
 bool JsonBuilder::start_array() {
@@ -139,11 +144,11 @@ bool JsonBuilder::start_array() {
     ++skipped_depth_;
     return frames_.size() + skipped_depth_ <= json_depth_max || fail("nested too deeply");
   }
-  if (frames_.empty()) return open_array(*root_);
+  if (pb::Message* const message = whole()) return open_array(*message);
   const Place at = place();
   if (at.field->is_map() && !at.is_element) return fail("expects an object, not an array");
   if (at.field->is_repeated() && !at.is_element) {
-    return push({.kind = Frame::Kind::list, .message = at.message, .field = at.field});
+    return push({.kind = Frame::Kind::list, .message = at.message, .field = at.field}, 0);
   }
   if (at.field->cpp_type() != CppType::CPPTYPE_MESSAGE) {
     return fail("expects " + std::string(at.field->cpp_type_name()) + ", not an array");
@@ -157,10 +162,11 @@ bool JsonBuilder::end() {
     --skipped_depth_;
     if (is_skipping()) return true;
   } else {
+    const Frame::Kind kind = frames_.back().kind;
+    if ((kind == Frame::Kind::any || kind == Frame::Kind::any_value) && !close_any()) return false;
     frames_.pop_back();
   }
-  if (!frames_.empty()) value_done();
-  return true;
+  return frames_.empty() || value_done();
 }
 
 bool JsonBuilder::key(std::string_view name) {
@@ -170,21 +176,30 @@ bool JsonBuilder::key(std::string_view name) {
     top.field = find_field(top, name);
     return true;
   }
+  if (has_names(top)) return any_key(name);
   top.entry = top.message->GetReflection()->AddMessage(top.message, top.field);
   return set_key(*top.entry, name);
 }
 
-void JsonBuilder::value_done() {
+bool JsonBuilder::value_done() {
   Frame& top = frames_.back();
-  if (top.kind == Frame::Kind::object) top.field = nullptr;
   if (top.kind == Frame::Kind::list) ++top.next;
+  if (!has_names(top)) return true;
+  top.field = nullptr;
+  // The first value that an Any takes is its type.
+  return top.kind != Frame::Kind::any || anys_.back().content != nullptr || make_any_content();
 }
 
 // --- where values go
 
 bool JsonBuilder::is_unknown() const {
-  return !frames_.empty() && frames_.back().kind == Frame::Kind::object &&
-         frames_.back().field == nullptr;
+  return !frames_.empty() && has_names(frames_.back()) && frames_.back().field == nullptr;
+}
+
+pb::Message* JsonBuilder::whole() const {
+  if (frames_.empty()) return root_;
+  const Frame& top = frames_.back();
+  return top.kind == Frame::Kind::any_value ? top.message : nullptr;
 }
 
 JsonBuilder::Place JsonBuilder::place() const {
@@ -220,25 +235,31 @@ const pb::FieldDescriptor* JsonBuilder::find_field(Frame& frame, std::string_vie
   return found;
 }
 
-bool JsonBuilder::push(Frame frame) {
+bool JsonBuilder::push(Frame frame, int levels) {
   if (frames_.size() == json_depth_max) return fail("nested too deeply");
+  if (!anys_.empty()) {
+    // Nobody could parse the content: protobuf has the same limit.
+    frame.levels = frames_.back().levels + levels;
+    if (std::cmp_greater_equal(frame.levels, json_depth_max)) return fail("nested too deeply");
+  }
   frames_.push_back(frame);
   return true;
 }
 
-bool JsonBuilder::open_object(pb::Message& message) {
+bool JsonBuilder::open_object(pb::Message& message, std::size_t begin) {
   const pb::Descriptor& type = *message.GetDescriptor();
   switch (type.well_known_type()) {
     case WellKnown::WELLKNOWNTYPE_UNSPECIFIED:
-      return push({.kind = Frame::Kind::object, .message = &message, .field = nullptr});
+      return push({.kind = Frame::Kind::object, .message = &message, .field = nullptr}, 1);
     case WellKnown::WELLKNOWNTYPE_STRUCT:
-      return push({.kind = Frame::Kind::map, .message = &message, .field = type.field(0)});
+      // With its Value and its entries.
+      return push({.kind = Frame::Kind::map, .message = &message, .field = type.field(0)}, 3);
     case WellKnown::WELLKNOWNTYPE_VALUE: {
       const auto* const field = type.FindFieldByName("struct_value");
-      return open_object(*message.GetReflection()->MutableMessage(&message, field));
+      return open_object(*message.GetReflection()->MutableMessage(&message, field), begin);
     }
     case WellKnown::WELLKNOWNTYPE_ANY:
-      return fail("google.protobuf.Any is not supported");
+      return open_any(message, begin);
     case WellKnown::WELLKNOWNTYPE_LISTVALUE:
       return fail("expects an array, not an object");
     default:
@@ -249,7 +270,8 @@ bool JsonBuilder::open_object(pb::Message& message) {
 bool JsonBuilder::open_array(pb::Message& message) {
   const pb::Descriptor& type = *message.GetDescriptor();
   if (type.well_known_type() == WellKnown::WELLKNOWNTYPE_LISTVALUE) {
-    return push({.kind = Frame::Kind::list, .message = &message, .field = type.field(0)});
+    // With its Value.
+    return push({.kind = Frame::Kind::list, .message = &message, .field = type.field(0)}, 2);
   }
   if (type.well_known_type() == WellKnown::WELLKNOWNTYPE_VALUE) {
     const auto* const field = type.FindFieldByName("list_value");
@@ -265,7 +287,7 @@ bool JsonBuilder::may_set(const Place& at) {
   if (oneof != nullptr && reflection.HasOneof(*at.message, oneof)) {
     return fail("another field of the oneof " + oneof->name() + " is set already");
   }
-  if (frames_.back().kind == Frame::Kind::object && reflection.HasField(*at.message, at.field)) {
+  if (has_names(frames_.back()) && reflection.HasField(*at.message, at.field)) {
     return fail("is set twice");
   }
   return true;
@@ -278,12 +300,79 @@ pb::Message* JsonBuilder::make_message(const Place& at) {
                        : reflection.MutableMessage(at.message, at.field);
 }
 
+// --- google.protobuf.Any
+
+bool JsonBuilder::open_any(pb::Message& any, std::size_t begin) {
+  if (!push({.kind = Frame::Kind::any, .message = &any, .field = nullptr}, 1)) return false;
+  frames_.back().levels = 0;  // The content is parsed by itself.
+  anys_.push_back({.any = &any, .begin = begin, .content = nullptr});
+  return true;
+}
+
+bool JsonBuilder::any_key(std::string_view name) {
+  Frame& top = frames_.back();
+  OpenAny& open = anys_.back();
+  const pb::Descriptor& type = *open.any->GetDescriptor();
+  if (name == "@type") {
+    top.field = type.FindFieldByNumber(type_url_number);
+    if (std::exchange(open.has_type, true)) return fail("is set twice");
+    if (open.content != nullptr) top.field = nullptr;  // It is known already.
+    return true;
+  }
+  if (open.content == nullptr) {
+    const auto url = late_types_.find(open.begin);
+    if (!url) return fail(url.error().message());
+    if (url->empty()) return fail("expects \"@type\" with the URL of a type");
+    open.any->GetReflection()->SetString(open.any, type.FindFieldByNumber(type_url_number),
+                                         std::string(*url));
+    if (!make_any_content()) return false;
+  }
+  if (top.kind == Frame::Kind::any) {
+    top.field = find_field(top, name);
+    return true;
+  }
+  top.field = name == "value" ? type.FindFieldByNumber(value_number) : nullptr;
+  return top.field == nullptr || !std::exchange(open.has_value, true) || fail("is set twice");
+}
+
+bool JsonBuilder::make_any_content() {
+  Frame& top = frames_.back();
+  OpenAny& open = anys_.back();
+  const auto* const field = open.any->GetDescriptor()->FindFieldByNumber(type_url_number);
+  const std::string url = open.any->GetReflection()->GetString(*open.any, field);
+  open.content = make_content(*root_, url);
+  if (open.content == nullptr) {
+    top.field = field;
+    return expects("the URL of a known type", {.kind = Kind::string, .text = url});
+  }
+  top.kind = has_own_json(*open.content) ? Frame::Kind::any_value : Frame::Kind::any;
+  top.message = open.content.get();
+  return true;
+}
+
+bool JsonBuilder::close_any() {
+  OpenAny& open = anys_.back();
+  if (open.content != nullptr) {
+    // Protobuf leaves the value away when it is the default, which only a Value does not have.
+    if (!open.has_value &&
+        open.content->GetDescriptor()->well_known_type() == WellKnown::WELLKNOWNTYPE_VALUE) {
+      return fail("expects \"value\"");
+    }
+    std::string bytes;
+    if (!open.content->SerializePartialToString(&bytes)) return fail("is too large");
+    open.any->GetReflection()->SetString(
+        open.any, open.any->GetDescriptor()->FindFieldByNumber(value_number), std::move(bytes));
+  }
+  anys_.pop_back();
+  return true;
+}
+
 // --- values
 
 bool JsonBuilder::set(const Place& at, const JsonScalar& value) {
   if (value.kind == Kind::null && !is_null_value(*at.field) && !is_value(*at.field)) {
     // null leaves a field unset; but an element of a list or a map cannot be empty.
-    return frames_.back().kind == Frame::Kind::object || fail("null is not allowed here");
+    return has_names(frames_.back()) || fail("null is not allowed here");
   }
   if (at.field->is_repeated() && !at.is_element) {
     return expects(at.field->is_map() ? "an object" : "an array", value);
@@ -340,9 +429,14 @@ bool JsonBuilder::set_enum(const Place& at, const JsonScalar& value) {
   } else if (value.kind != Kind::number || !read_json_number(value.text, number)) {
     return expects("a name of " + at.field->enum_type()->full_name(), value);
   }
+  const pb::Reflection& reflection = *at.message->GetReflection();
+  // An enum of proto2 has no other values.
+  if (value.kind == Kind::number && !reflection.SupportsUnknownEnumValues() &&
+      at.field->enum_type()->FindValueByNumber(number) == nullptr) {
+    return expects("a value of " + at.field->enum_type()->full_name(), value);
+  }
   // A NullValue is always written as null.
   if (number != 0 && is_null_value(*at.field)) return expects("null", value);
-  const pb::Reflection& reflection = *at.message->GetReflection();
   at.is_element ? reflection.AddEnumValue(at.message, at.field, number)
                 : reflection.SetEnumValue(at.message, at.field, number);
   return true;
@@ -366,9 +460,8 @@ bool JsonBuilder::set_message(pb::Message& message, const JsonScalar& value) {
   switch (type.well_known_type()) {
     case WellKnown::WELLKNOWNTYPE_UNSPECIFIED:
     case WellKnown::WELLKNOWNTYPE_STRUCT:
-      return expects("an object", value);
     case WellKnown::WELLKNOWNTYPE_ANY:
-      return fail("google.protobuf.Any is not supported");
+      return expects("an object", value);
     case WellKnown::WELLKNOWNTYPE_LISTVALUE:
       return expects("an array", value);
     case WellKnown::WELLKNOWNTYPE_TIMESTAMP:
@@ -442,8 +535,9 @@ std::string JsonBuilder::why() const {
       pb::TextFormat::PrintFieldValueToString(*frame.entry, frame.entry->GetDescriptor()->map_key(),
                                               -1, &key);
       path += "[" + key + "]";
-    } else if (frame.kind == Frame::Kind::object && frame.field != nullptr) {
-      path += (path.empty() ? "" : ".") + frame.field->json_name();
+    } else if (has_names(frame) && frame.field != nullptr) {
+      path += path.empty() ? "" : ".";
+      path += is_type_url(*frame.field) ? "@type" : frame.field->json_name();
     }
   }
   return path.empty() ? why_ : path + ": " + why_;

@@ -143,6 +143,15 @@ void append_json_string(std::string& json, std::string_view text) {
   json.append(text.substr(begin)).append("\"");
 }
 
+std::string shown_text(std::string_view text) {
+  constexpr std::size_t bytes_max = 40;
+  std::string shown(text.substr(0, bytes_max));
+  if (text.size() <= bytes_max) return shown;
+  // Does not cut in the middle of a character.
+  while (!shown.empty() && (shown.back() & 0x80) != 0) shown.pop_back();
+  return shown + "...";
+}
+
 bool append_well_known_text(std::string& text, const pb::Message& message) {
   switch (message.GetDescriptor()->well_known_type()) {
     case pb::Descriptor::WELLKNOWNTYPE_TIMESTAMP: {

@@ -12,6 +12,9 @@ namespace corolane::rpc::detail {
 // In quotes. The text is UTF-8.
 void append_json_string(std::string& json, std::string_view text);
 
+// As much of a text as an error repeats.
+std::string shown_text(std::string_view text);
+
 // google.protobuf.Timestamp, Duration and FieldMask: "2026-11-21T12:00:00Z", "1.5s", "a.b,cD".
 // False when the message, or the text, is not of that kind.
 bool append_well_known_text(std::string& text, const google::protobuf::Message& message);
