@@ -2,7 +2,7 @@
 // JSON of messages: a message that was read can be written, and reads back the same; all other
 // input is refused with an error, not a crash.
 //
-// Input: a JSON text for corolane.test.Everything.
+// Input: a JSON text for corolane.test.Everything, whose Any may hold every type of the program.
 #include <google/protobuf/util/field_comparator.h>
 #include <google/protobuf/util/message_differencer.h>
 
