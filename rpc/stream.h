@@ -18,7 +18,7 @@
 // Callers send streams in the same way:
 //
 //   // The server:
-//   Result<Summary> Chess::import(rpc::Requests<Game>& games, rpc::Context&) {
+//   Result<Summary> Chess::upload(rpc::Requests<Game>& games, rpc::Context&) {
 //     Summary summary;
 //     for (Game game; games.read(game);) add(game, summary);
 //     if (auto read = games.finish(); !read) return read.error();
@@ -26,7 +26,7 @@
 //   }
 //
 //   // The client:
-//   auto games = chess.import();
+//   auto games = chess.upload();
 //   for (const Game& game : mine) {
 //     if (!games.write(game)) break;  // finish() says why.
 //   }

@@ -100,7 +100,8 @@ TEST_F(NodeObjectsTest, HeadersReachAnObjectAndComeBackFromIt) {
   ASSERT_TRUE(coroutine::sleep_for(5s));
   const net::Endpoint& endpoint = a.node->endpoints().cluster.front();
   const auto client =
-      rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s));
+      rpc::Client::connect(network_, {endpoint.address, endpoint.port}, Deadline::after(1s),
+                           {.security = {.cluster = "corolane"}});
   ASSERT_TRUE(client) << client;
   for (int i = 0; i < 20; ++i) {
     const std::string id = std::to_string(i);
