@@ -10,7 +10,7 @@
 //
 // Reading is linear or push. Linear: read_some() suspends the calling task until bytes are there.
 // Push: a ReadSink is called on the loop's stack as bytes arrive, so that an idle connection costs
-// no coroutine. A stream has one reader: read_some() is not called once a sink is set.
+// no coroutine. A stream has one reader: read_some() is not called while a sink is set.
 //
 // Written bytes go into the stream's output buffer; all buffers are sent once per turn of the loop,
 // so that many small messages cost one system call. Above the high-water mark linear writers
@@ -120,6 +120,12 @@ class Stream {
   // Push reading, from now on. Bytes that arrived before are delivered by the next turn, never
   // inside this call. The sink outlives the stream or its close(); another one replaces it.
   virtual void set_read_sink(ReadSink& sink) = 0;
+
+  // Ends push reading so that another reader can go on: the sink is not called any more, and the
+  // next reader, a task or a sink, is first given `unread`, which are bytes that the sink was given
+  // and does not want. A pause ends, too. May be called from the sink. Does nothing without a sink.
+  // Never suspends.
+  virtual void release_read_sink(std::span<const std::byte> unread) = 0;
 
   // Stops giving input to the sink: it waits in the kernel, and then at the peer. Only a broken
   // connection is reported meanwhile. Not for linear reading, which stops by itself. May be called

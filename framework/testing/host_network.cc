@@ -185,6 +185,13 @@ void HostStream::set_read_sink(net::ReadSink& sink) {
   hand_over_soon();
 }
 
+void HostStream::release_read_sink(std::span<const std::byte> unread) {
+  if (std::exchange(sink_, nullptr) == nullptr) return;
+  is_paused_ = false;
+  received_.insert(received_.begin(), unread.begin(), unread.end());
+  other_end().under_way_bytes += unread.size();  // They are taken later.
+}
+
 void HostStream::resume_reading() {
   is_paused_ = false;
   hand_over_soon();

@@ -60,6 +60,7 @@ class HostStream final : public net::Stream {
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
   void set_read_sink(net::ReadSink& sink) override;
+  void release_read_sink(std::span<const std::byte> unread) override;
   void pause_reading() override { is_paused_ = true; }
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;

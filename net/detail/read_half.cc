@@ -19,6 +19,16 @@ void ReadHalf::keep(std::span<const std::byte> bytes) {
   early_.append(bytes);
 }
 
+void ReadHalf::release_sink(std::span<const std::byte> unread) {
+  if (!has_sink()) return;
+  drop_sink();
+  resume();
+  ByteBuffer behind = std::move(early_);
+  keep(unread);
+  keep(behind.bytes());
+  buffers_.give_back(std::move(behind));
+}
+
 void ReadHalf::deliver_early() {
   BufferPool& buffers = buffers_;
   ByteBuffer early = std::move(early_);

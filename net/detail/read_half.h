@@ -52,6 +52,9 @@ class ReadHalf : public Reader<ReadSink, ReadPlace> {
   // Copies input that the sink does not take now: to the task that waits, the rest for later.
   void keep(std::span<const std::byte> bytes);
 
+  // See Stream::release_read_sink().
+  void release_sink(std::span<const std::byte> unread);
+
   // Gives the early bytes to the sink, which may destroy the stream in that call: touches nothing
   // of it afterwards.
   void deliver_early();

@@ -58,6 +58,11 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   void set_read_sink(net::ReadSink& sink) override {
     if (input_.set_sink(sink)) deliver_soon();
   }
+  void release_read_sink(std::span<const std::byte> unread) override {
+    if (!input_.has_sink()) return;
+    if (peer_ != nullptr) peer_->under_way_bytes_ += unread.size();  // They are taken later.
+    input_.release_sink(unread);
+  }
   void pause_reading() override { input_.pause(); }
   void resume_reading() override {
     if (input_.resume()) reading_since_ = now();

@@ -39,6 +39,7 @@ class ScriptedStream final : public net::Stream {
   }
   Result<void> flush(Deadline) override { return {}; }
   void set_read_sink(net::ReadSink&) override {}
+  void release_read_sink(std::span<const std::byte>) override {}
   void pause_reading() override {}
   void resume_reading() override {}
   void finish_writing() override {}

@@ -54,14 +54,27 @@ Result<std::size_t> InboxStream::read_some(std::span<std::byte> buffer, Deadline
   const std::size_t count = std::min(buffer.size(), received_.size());
   std::ranges::copy(std::as_bytes(std::span(received_)).first(count), buffer.begin());
   received_.erase(0, count);
-  taken_ += count;
-  talk();
+  note_taken(count);
   return count;
+}
+
+void InboxStream::note_taken(std::size_t count) {
+  const std::size_t again = std::min(count, unread_);
+  unread_ -= again;
+  taken_ += count - again;
+  talk();
 }
 
 void InboxStream::set_read_sink(net::ReadSink& sink) {
   sink_ = &sink;
   hand_over_soon();
+}
+
+void InboxStream::release_read_sink(std::span<const std::byte> unread) {
+  if (std::exchange(sink_, nullptr) == nullptr) return;
+  is_paused_ = false;
+  received_.insert(0, net::text_of(unread));
+  unread_ += unread.size();
 }
 
 void InboxStream::resume_reading() {
@@ -199,8 +212,7 @@ void InboxStream::hand_over() {
   if (!received_.empty()) {
     if (is_sink_open()) {
       const std::string bytes = std::exchange(received_, {});
-      taken_ += bytes.size();
-      talk();
+      note_taken(bytes.size());
       sink_->on_bytes(std::as_bytes(std::span(bytes)));
     } else if (!is_broken_) {
       return;

@@ -20,6 +20,7 @@ class InboxStream final : public net::Stream {
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
   void set_read_sink(net::ReadSink& sink) override;
+  void release_read_sink(std::span<const std::byte> unread) override;
   void pause_reading() override { is_paused_ = true; }
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
@@ -45,6 +46,7 @@ class InboxStream final : public net::Stream {
   Result<void> append(std::span<const std::byte> bytes);
   void send_output();
   void talk() { network_.talking_.insert(id_); }
+  void note_taken(std::size_t count);
   bool is_sink_open() const;
   void hand_over_soon();
   void hand_over();
@@ -59,6 +61,7 @@ class InboxStream final : public net::Stream {
   std::size_t unwritten_ = 0;  // Including output_: not taken by the kernel yet.
   net::StreamStatistics statistics_;
   std::string received_;
+  std::size_t unread_ = 0;             // Of received_: given back, and reported as taken before.
   std::size_t taken_ = 0;              // Bytes of received_ consumed in this turn.
   std::optional<Error> ended_by_;      // No more input.
   std::optional<Error> write_failed_;  // No more output.

@@ -30,6 +30,11 @@ void TlsStream::set_read_sink(ReadSink& sink) {
   if (plain_.set_sink(sink)) end_turn_soon();
 }
 
+void TlsStream::release_read_sink(std::span<const std::byte> unread) {
+  plain_.release_sink(unread);
+  regulate_inner();
+}
+
 void TlsStream::pause_reading() {
   plain_.pause();
   regulate_inner();

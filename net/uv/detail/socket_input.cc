@@ -47,6 +47,12 @@ void SocketStream::set_read_sink(ReadSink& sink) {
   if (input_.set_sink(sink)) loop_.add_due(*this);
 }
 
+// Reading goes on with the next reader, when that has taken what waits here.
+void SocketStream::release_read_sink(std::span<const std::byte> unread) {
+  input_.release_sink(unread);
+  stop_reading();
+}
+
 void SocketStream::pause_reading() {
   input_.pause();
   stop_reading();

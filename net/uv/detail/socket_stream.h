@@ -47,6 +47,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
 
   Result<std::size_t> read_some(std::span<std::byte> buffer, Deadline deadline) override;
   void set_read_sink(ReadSink& sink) override;
+  void release_read_sink(std::span<const std::byte> unread) override;
   void pause_reading() override;
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;

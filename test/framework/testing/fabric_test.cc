@@ -15,6 +15,7 @@
 #include "coroutine/testing/matchers.h"
 #include "framework/testing/host.h"
 #include "framework/testing/simulation.h"
+#include "test/net/test_sink.h"
 
 namespace corolane::sim {
 namespace {
@@ -90,6 +91,20 @@ TEST_F(FabricTest, BytesArriveInOrderAfterAWhile) {
       EXPECT_EQ(echo(**stream, text).value_or("?"), text);
       EXPECT_GE(now() - start, 2ms);
     }
+  });
+}
+
+TEST_F(FabricTest, ATaskReadsWhatASinkGaveBack) {
+  serve();
+  run([this](net::Network& network) {
+    const auto stream = connect(network);
+    ASSERT_TRUE(stream) << stream.error();
+    net::TestSink sink;
+    sink.when_bytes = [&](auto bytes) { (*stream)->release_read_sink(bytes); };
+    (*stream)->set_read_sink(sink);
+    EXPECT_TRUE((*stream)->try_write(net::bytes_of("one ")));
+    while (sink.text.empty()) ASSERT_TRUE(sink.heard.wait(Deadline::after(1min)));
+    EXPECT_EQ(echo(**stream, "and two").value_or("?"), "one and two");
   });
 }
 

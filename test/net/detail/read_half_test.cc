@@ -179,6 +179,7 @@ class RecordingStream final : public Stream {
   void resume_reading() override { calls += "resume "; }
   Result<std::size_t> read_some(std::span<std::byte>, Deadline) override { return 0; }
   void set_read_sink(ReadSink&) override {}
+  void release_read_sink(std::span<const std::byte>) override {}
   Result<void> write_all(std::span<const std::byte>, Deadline) override { return {}; }
   Result<void> try_write(std::span<const std::byte>) override { return {}; }
   Result<void> flush(Deadline) override { return {}; }

@@ -81,6 +81,27 @@ TEST_F(InboxStreamTest, BytesAreReadInPiecesAndReportedOncePerTurn) {
   });
 }
 
+TEST_F(InboxStreamTest, BytesThatASinkGaveBackAreReadAgainAndReportedOnce) {
+  live([&] {
+    asked();
+    TestSink first;
+    stream_->set_read_sink(first);
+    feed_.bytes(1, "hel");
+    EXPECT_THAT(asked(), ElementsAre("taken 1 3"));
+    first.when_bytes = [&](auto) { stream_->release_read_sink(bytes_of(first.text)); };
+    feed_.bytes(1, "lo");
+    EXPECT_THAT(asked(), ElementsAre("taken 1 2"));
+    feed_.bytes(1, " you");
+    EXPECT_EQ(read(4).value_or("?"), "hell");
+    EXPECT_THAT(asked(), IsEmpty());
+    TestSink next;
+    stream_->set_read_sink(next);
+    EXPECT_THAT(asked(), ElementsAre("taken 1 4"));
+    EXPECT_EQ(next.text, "o you");
+    EXPECT_EQ(first.text, "hello");
+  });
+}
+
 TEST_F(InboxStreamTest, AReaderWaitsForBytesUntilItsDeadline) {
   live([&] {
     const TimePoint start = now();
