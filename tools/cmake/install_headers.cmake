@@ -7,8 +7,8 @@ cmake_policy(VERSION 3.25)
 
 set(folders
   coroutine coroutine/base coroutine/stack coroutine/sync coroutine/async coroutine/inspect
-  coroutine/crash config net net/uv net/tls net/http net/websocket rpc rpc/wire rpc/observe
-  rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire
+  coroutine/crash config net net/uv net/tls net/http net/websocket net/one_port rpc rpc/wire
+  rpc/observe rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire
   framework/telemetry framework/directory framework/store
   framework/cluster framework/push framework/alarms framework/objects framework/routing
   framework/diagnostics framework/admin framework/node framework/run framework/recording)
