@@ -2,6 +2,7 @@
 #include "rpc/wire/frame.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "net/stream.h"
 
 namespace corolane::rpc {
 namespace {
@@ -80,6 +82,27 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
                      " bytes in a payload of " + std::to_string(header.payload_size));
   }
   return {};
+}
+
+net::Match match_hello(std::span<const std::byte> first_bytes) {
+  // What the header of a hello has there: any size, flags of no meaning, the magic number.
+  std::array<std::byte, frame_header_size> hello;
+  encode({.type = FrameType::hello, .call_id = hello_magic}, hello);
+  constexpr std::size_t magic_end = 16;
+  for (std::size_t at = 3; at < std::min(first_bytes.size(), magic_end); ++at) {
+    if (at > 4 && at < 8) continue;
+    if (first_bytes[at] != hello[at]) return net::Match::no;
+  }
+  return first_bytes.size() < magic_end ? net::Match::maybe : net::Match::yes;
+}
+
+std::string bye_frame(const Error& reason) {
+  std::array<std::byte, frame_header_size> header;
+  encode({.payload_size = static_cast<std::uint32_t>(reason.message().size()),
+          .type = FrameType::bye,
+          .code = static_cast<std::uint8_t>(reason.code())},
+         header);
+  return std::string(net::text_of(header)).append(reason.message());
 }
 
 void FrameDecoder::feed(std::span<const std::byte> bytes) {

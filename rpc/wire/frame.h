@@ -47,10 +47,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "coroutine/base/result.h"
+#include "net/one_port/first_bytes.h"
 
 namespace corolane::rpc {
 
@@ -113,6 +115,13 @@ inline constexpr std::uint8_t may_be_skipped_bit = 0x80;
 
 // Fails with invalid_argument when type or sizes make no sense.
 Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHeader& header);
+
+// Whether a connection begins with a hello, by the header up to its magic number. No hello has 16
+// MiB: the fourth byte is zero, where TLS has a version and HTTP a letter or a space.
+net::Match match_hello(std::span<const std::byte> first_bytes);
+
+// A bye, for an end that has no connection yet.
+std::string bye_frame(const Error& reason);
 
 // The id of a method on the wire: the 64-bit FNV-1a hash of "package.Service/Method"
 // (draft-eastlake-fnv). A server refuses two methods with the same hash.

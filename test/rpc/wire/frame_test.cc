@@ -66,6 +66,38 @@ TEST(FrameTest, HelloMagicReadsAsTextOnTheWire) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()) + 8, 8), "COROLANE");
 }
 
+TEST(FrameTest, AHelloIsKnownByItsTypeAndMagic) {
+  const Bytes hello = encoded({.type = FrameType::hello, .call_id = hello_magic}, "payload");
+  for (std::size_t size = 0; size <= hello.size(); ++size) {
+    EXPECT_EQ(match_hello(std::span(hello).first(size)),
+              size < 16 ? net::Match::maybe : net::Match::yes)
+        << size;
+  }
+  Bytes large = hello;
+  large[0] = std::byte{0x16};  // 790 bytes: TLS begins with these two.
+  large[1] = std::byte{0x03};
+  EXPECT_EQ(match_hello(large), net::Match::yes);
+  EXPECT_EQ(net::match_tls(large), net::Match::no);
+  EXPECT_EQ(match_hello(encoded({.type = FrameType::ping, .call_id = hello_magic})),
+            net::Match::no);
+  EXPECT_EQ(match_hello(encoded({.type = FrameType::hello, .call_id = 1})), net::Match::no);
+  for (const std::string_view text : {"GET ", "\x16\x03\x01\x02", "POST", "PRI "}) {
+    EXPECT_EQ(match_hello(std::as_bytes(std::span(text))), net::Match::no)
+        << "four bytes tell " << text;
+  }
+}
+
+TEST(FrameTest, AByeIsAFrameWithCodeAndText) {
+  const std::string bytes = bye_frame(Error(Code::failed_precondition, "this port speaks TLS"));
+  FrameDecoder decoder(1024);
+  decoder.feed(std::as_bytes(std::span(bytes)));
+  Frame frame;
+  ASSERT_TRUE(decoder.next(frame).value_or(false));
+  EXPECT_EQ(frame.header.type, FrameType::bye);
+  EXPECT_EQ(frame.header.code, static_cast<std::uint8_t>(Code::failed_precondition));
+  EXPECT_EQ(text_of(frame), "this port speaks TLS");
+}
+
 TEST(FrameTest, MethodIdIsFnv1a) {
   EXPECT_EQ(method_id(""), 0xcbf29ce484222325u);
   EXPECT_EQ(method_id("a"), 0xaf63dc4c8601ec8cu);
