@@ -60,7 +60,6 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       store_health_(std::make_unique<detail::StoreHealth>()),
       node_connections_({.count_max = node_connections_max}),
       client_connections_(connection_limits(config_.clients)),
-      http_connections_(connection_limits(config_.clients)),
       shard_(std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(*shard_)),
       symbols_(std::make_unique<coroutine::Symbols>()),
@@ -76,7 +75,6 @@ Shard::Surroundings Node::surroundings() {
           .shared_key = shared_key_,
           .store_health = *store_health_,
           .client_connections = client_connections_,
-          .http_connections = http_connections_,
           .login = login_,
           .wall_clock = parts_->wall_clock,
           .witness = parts_->witness};
@@ -136,7 +134,6 @@ Result<void> Node::reload(const NodeConfig& config,
   });
   if (next.log_level != config_.log_level) log_loan_->configure(next.log_level);
   client_connections_.set_limits(connection_limits(next.clients));
-  http_connections_.set_limits(connection_limits(next.clients));
   config_ = next;
   return {};
 }

@@ -161,7 +161,6 @@ class Node {
 
   // For pages.
   detail::LogLoan& log_loan() { return *log_loan_; }
-  const net::ConnectionBound& http_connections() const { return http_connections_; }
   // Null unless observe() was called and stalls are detected.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
   // Whether the store accepts changes.
@@ -227,7 +226,6 @@ class Node {
   std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
-  net::ConnectionBound http_connections_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::unique_ptr<Shard> shard_;  // The first shard.
   std::unique_ptr<detail::ShardSet> shards_;

@@ -75,9 +75,14 @@ Result<void> check_admin(const AdminConfig& admin) {
                  "node.admin.tls.certificate_file and node.admin.tls.key_file as well");
 }
 
-// Empty: it does not listen.
+bool is_off(const std::string& http) { return http.empty() || http == "off"; }
+
 Result<void> check_http(const std::string& text) {
-  return text.empty() ? Result<void>() : check_listen(text);
+  if (is_off(text) || text == "on" || check_listen(text)) return {};
+  return invalid(
+      '"' + text +
+      "\" says neither whether nor where: `on` is the port of node.clients.listen, `off` "
+      "is nowhere, and 127.0.0.1:8462 or the like is a port of its own");
 }
 
 // As browsers send it: a scheme and a host, without a path.
@@ -217,9 +222,9 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "Where clients connect, as address:port; port 0 picks a free port.",
                 config::where(check_listen, address_words));
   section.field("http", value.http,
-                "Where the services are served over HTTP (JSON, Connect protocol), as "
-                "address:port; empty: nowhere.",
-                config::where(check_http, "address:port or nothing"));
+                "Whether the services are served over HTTP, too (JSON, Connect protocol): on is at "
+                "the port of `listen`, address:port is at a port of its own.",
+                config::where(check_http, "on, off or address:port"));
   section.field("http_origins", value.http_origins,
                 "The origins of web pages whose scripts may call over HTTP; * stands for all.",
                 config::where(check_origin, "https://game.example, or *"));
@@ -228,10 +233,9 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "development on a loopback address.");
   section.field("reflection", value.reflection,
                 "Whether clients may list the methods that they may call, with their messages.");
-  section.field(
-      "connections_max", value.connections_max,
-      "The most client connections, over all shards; HTTP connections have the same limit again.",
-      config::at_least(1), config::live);
+  section.field("connections_max", value.connections_max,
+                "The most client connections, over all shards, by frames and by HTTP together.",
+                config::at_least(1), config::live);
   section.field("address_share", value.address_share,
                 "The percentage of these connections, and of a shard's calls, that one address "
                 "(for IPv6 a /64) may have; 100, for nodes behind a proxy, turns the limit off.",
@@ -431,7 +435,12 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
   }
   NodeEndpoints endpoints{.clients = *std::move(clients),
                           .admin = *net::parse_endpoint(config.admin.listen)};
-  if (!config.clients.http.empty()) endpoints.http = *net::parse_endpoint(config.clients.http);
+  const std::string& http = config.clients.http;
+  if (http == "on") {
+    endpoints.http = endpoints.clients;
+  } else if (!is_off(http)) {
+    endpoints.http = *net::parse_endpoint(http);
+  }
   return endpoints;
 }
 

@@ -68,7 +68,8 @@ struct LoginConfig {
 // The door for clients, such as players.
 struct ClientsConfig {
   std::string listen = "127.0.0.1:8460";
-  std::string http = {};  // Empty: the services are not served by HTTP.
+  // Where the services are served over HTTP as well: "on" the same port, or on one of its own.
+  std::string http = "off";
   // Of web pages whose scripts may call by HTTP: "https://game.example", or "*" for all.
   std::vector<std::string> http_origins = {};
   // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.

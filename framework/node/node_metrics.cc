@@ -22,12 +22,6 @@ void collect_node(const Node& node, MetricWriter& out) {
             node.is_stopping() ? 1 : 0);
 }
 
-void collect_http(const Node& node, MetricWriter& out) {
-  out.counter("corolane_http_connections_refused_total",
-              "HTTP connections that were refused: too many, or too many from their address.", {},
-              node.http_connections().statistics().refused_count);
-}
-
 void collect_stalls(const detail::StallWatchdog* watchdog, MetricWriter& out) {
   const auto statistics =
       watchdog == nullptr ? detail::StallWatchdog::Statistics() : watchdog->statistics();
@@ -68,7 +62,6 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
 void add_node_metrics(Metrics& metrics, const Node& node) {
   metrics.add([&node](MetricWriter& out) {
     collect_node(node, out);
-    collect_http(node, out);
     collect_stalls(node.stall_watchdog(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
   });

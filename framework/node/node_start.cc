@@ -260,7 +260,8 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
   if (!clients) return clients.error();
   endpoints_.clients = *std::move(clients);
   if (!endpoints.http) return {};
-  auto http = listen_on_shards(*endpoints.http, "node.clients.http", &Shard::listen_for_http);
+  const net::Endpoint place = config_.clients.http == "on" ? endpoints_.clients : *endpoints.http;
+  auto http = listen_on_shards(place, "node.clients.http", &Shard::listen_for_http);
   if (!http) return http.error();
   endpoints_.http = *std::move(http);
   return {};
@@ -270,7 +271,7 @@ Result<void> Node::listen_for_clients(const NodeEndpoints& endpoints) {
 Result<net::Endpoint> Node::listen_on_shards(const net::Endpoint& endpoint, std::string_view key,
                                              Listen listen) {
   const bool is_shared = shards_->count() > 1 && !is_unix(endpoint);
-  if (is_shared) {
+  if (is_shared && endpoint != endpoints_.clients) {
     // Any process may share a shared port, so check first that it is free.
     auto probe = network_.listen(endpoint);
     if (!probe) return listen_error(key, endpoint, probe.error());

@@ -6,6 +6,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/cluster/ownership.h"
+#include "framework/node/detail/client_door.h"
 #include "framework/node/detail/client_login.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/inspection_service.h"
@@ -60,7 +61,8 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
                                                          .tracing = surroundings.config.tracing,
                                                          .call_log = surroundings.config.call_log},
                                       network, surroundings.log)),
-      clients_network_(std::make_unique<detail::DoorNetwork>(network, "node.clients.tls")),
+      client_door_(std::make_unique<detail::ClientDoor>(network, surroundings.client_connections,
+                                                        surroundings.log)),
       cluster_network_(std::make_unique<detail::DoorNetwork>(network, "node.cluster.tls")),
       client_login_(std::make_unique<detail::ClientLogin>(
           surroundings.config.clients.login, surroundings.login, surroundings.wall_clock)),
@@ -106,7 +108,7 @@ rpc::Security Shard::cluster_security() const {
 Result<void> Shard::open_doors() {
   const ClientsConfig& clients = surroundings_.config.clients;
   if (auto opened = client_login_->open(); !opened) return opened;
-  if (auto opened = clients_network_->open(tls_options(clients.tls)); !opened) return opened;
+  if (auto opened = client_door_->open(tls_options(clients.tls)); !opened) return opened;
   const ClusterConfig& cluster = surroundings_.config.cluster;
   return cluster_network_->open({.certificate_file = cluster.tls.certificate_file,
                                  .key_file = cluster.tls.key_file,
@@ -161,13 +163,13 @@ std::vector<std::string> Shard::services_without_public_methods() const {
 }
 
 Result<void> Shard::prepare_change() {
-  if (auto prepared = clients_network_->prepare_change(); !prepared) return prepared;
+  if (auto prepared = client_door_->prepare_change(); !prepared) return prepared;
   if (auto prepared = cluster_network_->prepare_change(); !prepared) return prepared;
   return client_login_->prepare_change();
 }
 
 void Shard::change(const NodeConfig& config) {
-  clients_network_->change();
+  client_door_->change();
   cluster_network_->change();
   client_login_->change();
   rpc_server_->set_limits(rpc_options(config.clients));
@@ -183,7 +185,7 @@ Result<net::Endpoint> Shard::listen_for_clients(const net::Endpoint& endpoint, b
                                         .door = rpc::Door::clients,
                                         .login = client_login(),
                                         .connections = &surroundings_.client_connections,
-                                        .network = &clients_network_->network(),
+                                        .network = &client_door_->frames(),
                                         .shares_port = shares_port});
 }
 
@@ -196,9 +198,9 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
                                            .lists_services = clients.reflection,
                                            .request_bytes_max = clients.request_size_max.count});
   http_server_ = std::make_unique<net::HttpServer>(
-      clients_network_->network(), *http_face_,
+      client_door_->http(), *http_face_,
       net::HttpServer::Options{.limits = {.body_bytes_max = clients.request_size_max.count},
-                               .connections = &surroundings_.http_connections});
+                               .connections = &surroundings_.client_connections});
   return http_server_->listen(endpoint, shares_port);
 }
 

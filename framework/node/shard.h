@@ -50,6 +50,7 @@ class Store;
 class Telemetry;
 class Witness;
 namespace detail {
+class ClientDoor;
 class ClientLogin;
 class DoorNetwork;
 class Feeds;
@@ -84,7 +85,6 @@ class Shard {
     detail::StoreHealth& store_health;
     // Limits the client connections of all shards together.
     net::ConnectionBound& client_connections;
-    net::ConnectionBound& http_connections;
     // The program's login of clients; may be empty.
     const rpc::Login& login;
     // The clock that objects read.
@@ -136,13 +136,15 @@ class Shard {
   // otherwise empty. Valid after open().
   std::vector<std::string> services_without_public_methods() const;
   // Listens for clients, by frames or by HTTP, or for nodes, after open(): inside TLS when there is
-  // a certificate. Other shards may share the ports of clients. Fail as rpc::Server::listen().
+  // a certificate. HTTP may have the endpoint of the frames. Other shards may share the ports of
+  // clients. Fail as rpc::Server::listen().
   Result<net::Endpoint> listen_for_clients(const net::Endpoint& endpoint, bool shares_port);
   Result<net::Endpoint> listen_for_http(const net::Endpoint& endpoint, bool shares_port);
   Result<net::Endpoint> listen_for_nodes(const net::Endpoint& endpoint,
                                          net::ConnectionBound& connections);
   // Null when HTTP is not served.
   const net::HttpServer* http_server() const { return http_server_.get(); }
+  const detail::ClientDoor& client_door() const { return *client_door_; }
 
   // Changes the configuration at run time, in two steps that all shards make, so that the change
   // happens on all of them or on none. The first step reads the files of the doors again, and may
@@ -171,7 +173,7 @@ class Shard {
   Metrics metrics_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<detail::StoreGate> store_;
-  const std::unique_ptr<detail::DoorNetwork> clients_network_;
+  const std::unique_ptr<detail::ClientDoor> client_door_;
   const std::unique_ptr<detail::DoorNetwork> cluster_network_;
   const std::unique_ptr<detail::ClientLogin> client_login_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.

@@ -8,11 +8,13 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/stack_pool.h"
+#include "framework/node/detail/client_door.h"
 #include "framework/node/shard.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/push/detail/feed.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/telemetry.h"
+#include "net/http/http_server.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
@@ -141,12 +143,45 @@ void collect_subscriptions(const detail::Feeds& feeds, MetricWriter& out) {
               statistics.behind_count);
 }
 
+void collect_door(const net::OnePort::Statistics& statistics, MetricWriter& out) {
+  constexpr std::string_view begun_help =
+      "Client connections whose first bytes were understood, by what they speak; inside of TLS "
+      "they count for both.";
+  constexpr std::string_view unserved_help =
+      "Client connections closed at their first bytes: nobody serves on that port what they speak, "
+      "or they speak something `unknown` or, in five seconds, `nothing`.";
+  for (const auto& kind : statistics.kinds) {
+    out.counter("corolane_client_connections_begun_total", begun_help, {{"speaks", kind.name}},
+                kind.accepted_count);
+    out.counter("corolane_client_connections_unserved_total", unserved_help,
+                {{"speaks", kind.name}}, kind.refused_count);
+  }
+  out.counter("corolane_client_connections_unserved_total", unserved_help, {{"speaks", "unknown"}},
+              statistics.unknown_count);
+  out.counter("corolane_client_connections_unserved_total", unserved_help, {{"speaks", "nothing"}},
+              statistics.silent_count);
+  out.counter("corolane_client_connections_dropped_total",
+              "Client connections closed without a word: too many, or too many from their address.",
+              {}, statistics.placeless_count);
+  out.gauge("corolane_client_connections_undecided",
+            "Client connections whose first bytes have not come yet.", {},
+            statistics.undecided_count);
+}
+
+void collect_http(const net::HttpServer* server, MetricWriter& out) {
+  out.counter("corolane_http_connections_refused_total",
+              "HTTP connections that were refused: too many, or too many from their address.", {},
+              server == nullptr ? 0 : server->statistics().refused_connection_count);
+}
+
 }  // namespace
 
 void add_shard_metrics(Metrics& metrics, const Shard& shard) {
   metrics.add([&shard](MetricWriter& out) {
     collect_coroutines(shard.scheduler(), out);
     collect_stacks(shard.scheduler().stacks(), out);
+    collect_door(shard.client_door().statistics(), out);
+    collect_http(shard.http_server(), out);
     collect_server(shard.rpc_server().statistics(), out);
     shard.telemetry().collect(out);
     collect_subscriptions(shard.feeds(), out);

@@ -91,7 +91,8 @@ TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
   EXPECT_THAT(message, HasSubstr("--set node.clients.listen: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:6: node.admin.listen: "));
   EXPECT_THAT(message, HasSubstr("\nnode.yaml:7: node.stop_time_max: "));
-  EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.clients.http: "));
+  EXPECT_THAT(message, HasSubstr("\nnode.yaml:5: node.clients.http: \"everywhere\" says neither "
+                                 "whether nor where: `on` is the port of node.clients.listen"));
 }
 
 TEST(NodeConfigTest, ExposedAdminPagesNeedATokenAndTls) {

@@ -179,6 +179,24 @@ TEST_F(NodeTest, ServesTheSameServicesByHttpWhenConfigured) {
   EXPECT_EQ(response->status, 200U) << response->body;
 }
 
+TEST_F(NodeTest, FramesAndHttpShareAPortWhenConfigured) {
+  for (const bool says_on : {true, false}) {
+    NodeConfig with_http = config();
+    with_http.clients.listen = "127.0.0.1:1234";
+    with_http.clients.http = says_on ? "on" : with_http.clients.listen;
+    auto node = make(with_http);
+    node->serve(SlowService());
+    ASSERT_TRUE(node->start());
+    EXPECT_EQ(node->endpoints().http, node->endpoints().clients);
+    auto client = connect(*node);
+    EXPECT_TRUE(SlowClient(*client).wait(wait_request(1ms)));
+    EXPECT_THAT(fetch(network_, node->endpoints().clients, "/").body,
+                HasSubstr("POST /corolane.test.Slow/Wait"));
+    EXPECT_TRUE(node->stop(Deadline::after(5s)));
+    EXPECT_EQ(fetch(network_, node->endpoints().clients, "/").status, 0U);
+  }
+}
+
 TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {
   auto first = make_serving();
   NodeConfig same = config();

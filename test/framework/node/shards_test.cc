@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@
 #include "net/http/http_server.h"
 #include "rpc/call_scope.h"
 #include "rpc/server/server.h"
+#include "rpc/wire/frame.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet.h"
@@ -142,10 +144,14 @@ TEST(ShardsTest, TheConnectionLimitCountsAllShardsAndIsReloadable) {
     node.host<Counter>();
     ASSERT_TRUE(node.start());
     std::vector<std::unique_ptr<net::Stream>> streams;
+    // As much of a hello as makes it known for one.
+    std::array<std::byte, rpc::frame_header_size> hello;
+    rpc::encode({.type = rpc::FrameType::hello, .call_id = rpc::hello_magic}, hello);
     const auto connect = [&](std::size_t count) {
       while (streams.size() < count) {
         auto stream = real.network.connect(node.endpoints().clients, Deadline::after(5s));
         ASSERT_TRUE(stream) << stream;
+        ASSERT_TRUE((*stream)->try_write(std::span(hello).first(16)));
         streams.push_back(*std::move(stream));
       }
       while (connection_counts(node).accepted < count) ASSERT_TRUE(coroutine::sleep_for(1ms));
