@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "tools/run"
 BUILD = ""
 EXPECTED = ROOT / "test/data/chess/expected.csv"
-ANY_PORTS = ("--port", "0", "--admin-port", "0", "--http-port", "0")
+ANY_PORTS = ("--port", "0", "--admin-port", "0")
 
 # With sanitizers, a call costs up to a hundred times as much.
 GAMES_AT_ONCE = "5" if os.environ.get("SANITIZERS") else "40"
