@@ -48,7 +48,7 @@ class OnePort {
   };
 
   struct Options {
-    // A peer that has not said enough by then is closed.
+    // A peer that has not said enough by then is closed; so is a browser's connection in reserve.
     std::chrono::milliseconds first_bytes_time_max = std::chrono::seconds(5);
     // Hears of each connection that is refused because nobody listens for its kind, on the loop's
     // stack: must not suspend.

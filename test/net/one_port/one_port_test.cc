@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One port for three kinds of connections, in virtual time. A kind is known by its first word; the
-// real ones are tested in first_bytes_test.cc and, with their servers, at the end.
+// real ones are tested in first_bytes_test.cc and, with their servers, at the end. A word and a
+// space are HTTP as well, so words come before it.
 #include "net/one_port/one_port.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ const Endpoint place{.address = "server", .port = 1};
 
 OnePort::Kind word(std::string name, std::string refusal = "") {
   const auto match = [name](std::span<const std::byte> bytes) {
-    const std::string_view text = text_of(bytes);
+    const std::string_view text = net::text_of(bytes);
     if (text.starts_with(name)) return Match::yes;
     return std::string_view(name).starts_with(text) ? Match::maybe : Match::no;
   };
@@ -329,7 +330,7 @@ class OnePortInsideTlsTest : public testing::Test {
        {.name = "http", .match = match_http, .refusal = refusal_by_http("use https://")}}};
   TlsNetwork secure_{outside_.network("tls"), *world_.server_context};
   OnePort inside_{
-      secure_, connections_, {{.name = "http", .match = match_http}, word("apple", "no apples")}};
+      secure_, connections_, {word("apple", "no apples"), {.name = "http", .match = match_http}}};
 };
 
 TEST_F(OnePortInsideTlsTest, KindsAreToldApartInsideAndPlainOnesAreRefused) {
@@ -376,7 +377,7 @@ TEST_F(OnePortInsideTlsTest, ATlsClientAtAPlainPortGetsAnAlert) {
 TEST(OnePortSocketsTest, ServersShareAPortOfSockets) {
   test::run_on_real_loop([](test::RealLoop& real) {
     ConnectionBound connections({.count_max = 100});
-    OnePort port(real.network, connections, {{.name = "http", .match = match_http}, word("apple")});
+    OnePort port(real.network, connections, {word("apple"), {.name = "http", .match = match_http}});
     HttpServer http(port.network("http"),
                     [](const HttpRequest&) { return HttpResponse{.body = "hello"}; });
     const auto endpoint = http.listen({"127.0.0.1", 0});
