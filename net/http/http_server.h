@@ -10,9 +10,9 @@
 //
 // Requests are read on the loop's stack, so that an idle connection, half a request and a refused
 // one cost no coroutine. A message that is not HTTP gets a 400, one above the limits a 408, 413 or
-// 431, an unknown coding or version a 501 or 505, and the connection ends. A peer that disconnects,
-// or has finished sending, cancels the task of its request; the answer is still sent if the peer
-// reads.
+// 431, an unknown coding or version a 501 or 505, and the connection ends. A peer that disconnects
+// cancels the task of its request. So does one that has finished sending, a second later: it may
+// wait for the answer, which is sent if it reads.
 //
 // An HttpService (http_exchange.h) decides for each request whether it gets a task.
 //

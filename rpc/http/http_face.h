@@ -13,11 +13,11 @@
 //
 // Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
 // idempotency_level is NO_SIDE_EFFECTS. Streams: POST with application/connect+json or
-// application/connect+proto. One-way methods are answered with an
-// empty message when they have ended. Admission, limits, filters, deadlines and statistics are the
-// server's: a request that may not begin waits or is refused without a task. The traceparent header
-// is passed on. A client that disconnects cancels its call. `GET /` lists the services: as text, as
-// HTML to browsers, as JSON with ?format=json.
+// application/connect+proto. One-way methods are answered with an empty message when they have
+// ended. Admission, limits, filters, deadlines and statistics are the server's: a request that may
+// not begin waits or is refused without a task. The traceparent header is passed on. A client that
+// disconnects cancels its call, within a second. `GET /` lists the services: as text, as HTML to
+// browsers, as JSON with ?format=json.
 //
 // For a service of objects the header `Corolane-Object: ID` names the object that is called,
 // percent-encoded ("%25") for a percent sign and for characters that a header cannot hold.

@@ -26,6 +26,14 @@ constexpr std::size_t small_body_bytes = 16 * 1024;
 // How long a peer may take nothing of its last answers: a phone loses its cell for some seconds.
 constexpr Duration stall_time_max = 10s;
 
+// How long a request is still served whose peer has finished sending: it may only have closed its
+// half of the connection, and wait for the answer.
+constexpr Duration half_closed_time_max = 1s;
+
+// No further request is begun while more output is unsent. It is looked at in this interval.
+constexpr std::size_t unsent_bytes_max = 64 * 1024;
+constexpr Duration room_look_interval = 10ms;
+
 // A peer that takes the last answers must take this much within response_time_max.
 constexpr std::uint64_t progress_bytes_min = 64 * 1024;
 
@@ -76,8 +84,12 @@ void HttpConnection::on_bytes(std::span<const std::byte> bytes) {
 
 void HttpConnection::on_end(const Error&) {
   peer_ended_ = true;
-  if (state_ == State::serving) return note_that_client_left();
-  const bool has_requests = state_ == State::reading && messages_ == nullptr && !input_.empty();
+  if (state_ == State::serving) {
+    if (stream_->is_closed()) return note_that_client_left();
+    return timers().arm(*this, Deadline::after(half_closed_time_max));
+  }
+  const bool has_requests =
+      waits_for_room_ || (state_ == State::reading && messages_ == nullptr && !input_.empty());
   if (has_requests && !stream_->is_closed()) return;
   const bool has_answers = !stream_->is_closed() && stream_->statistics().unsent_bytes > 0;
   if (!has_answers) return end();
@@ -86,7 +98,9 @@ void HttpConnection::on_end(const Error&) {
 
 void HttpConnection::on_time() {
   if (state_ == State::closing) return on_time_closing();
-  if (messages_ == nullptr && !input_.empty()) {
+  if (state_ == State::serving) return note_that_client_left();
+  if (waits_for_room_ && now() >= room_awaited_until_) return end();
+  if (waits_for_room_ || (messages_ == nullptr && !input_.empty())) {
     go_on();
     return regulate_reading();
   }
@@ -110,7 +124,8 @@ void HttpConnection::on_time_closing() {
 
 void HttpConnection::regulate_reading() {
   if (state_ == State::ended || stream_->is_closed()) return;
-  const bool is_full = state_ == State::serving && input_.size() > options_.pipelined_bytes_max;
+  const bool is_waiting = state_ == State::serving || waits_for_room_;
+  const bool is_full = is_waiting && input_.size() > options_.pipelined_bytes_max;
   pause_.regulate(*stream_, is_full, !is_full);
 }
 
@@ -137,6 +152,7 @@ void HttpConnection::go_on() {
     if (state == HttpRequestParser::State::is_refused) {
       refuse(messages_->parser.refusal());
     } else if (state == HttpRequestParser::State::is_done) {
+      if (!has_room_for_an_answer()) break;
       begin_serving();
     } else if (peer_ended_) {
       finish_writing();
@@ -151,11 +167,23 @@ void HttpConnection::go_on() {
   is_inside_ = false;
 }
 
+// When false, the timer looks again.
+bool HttpConnection::has_room_for_an_answer() {
+  const bool has_room = stream_->statistics().unsent_bytes <= unsent_bytes_max;
+  if (!has_room && !waits_for_room_) {
+    room_awaited_until_ = now() + options_.limits.response_time_max;
+  }
+  waits_for_room_ = !has_room;
+  if (!has_room) timers().arm(*this, Deadline::after(room_look_interval));
+  return has_room;
+}
+
 void HttpConnection::begin_serving() {
   Timer::cancel();
+  if (peer_ended_) timers().arm(*this, Deadline::after(half_closed_time_max));
   state_ = State::serving;
   awaits_answer_ = true;
-  client_left_ = peer_ended_;
+  client_left_ = false;
   in_pieces_ = false;
   messages_->request.peer = peer_;
   messages_->request.peer_identity = stream_->peer_identity();
@@ -176,6 +204,7 @@ void HttpConnection::answer_at_once() {
 
 // The exchange is over.
 void HttpConnection::settle(bool goes_on) {
+  Timer::cancel();
   awaits_answer_ = false;
   sending_since_ = TimePoint::max();
   task_ = {};

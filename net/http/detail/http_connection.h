@@ -104,6 +104,7 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   std::size_t read(std::span<const std::byte> bytes);
   // Reads and begins requests until one awaits its answer or more input is needed.
   void go_on();
+  bool has_room_for_an_answer();
   void begin_serving();
   void note_that_client_left();
   bool append_head_to(std::string& text);
@@ -131,10 +132,12 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   bool client_left_ = false;    // While the present request awaits its answer.
   bool in_pieces_ = false;      // The head of the answer is sent, and perhaps some of its body.
   bool is_chunked_ = false;
-  bool keeps_alive_ = false;   // Another request may follow the answer that is being sent.
-  bool is_leaving_ = false;    // The next answer is the last one.
-  bool peer_ended_ = false;    // The peer sends nothing more.
-  bool write_failed_ = false;  // The peer takes no answers.
+  bool keeps_alive_ = false;        // Another request may follow the answer that is being sent.
+  bool waits_for_room_ = false;     // A whole request waits until earlier answers are sent,
+  TimePoint room_awaited_until_{};  // at most until then.
+  bool is_leaving_ = false;         // The next answer is the last one.
+  bool peer_ended_ = false;         // The peer sends nothing more.
+  bool write_failed_ = false;       // The peer takes no answers.
   SourcePause pause_;
   OutputProgress output_progress_;                // Used while closing.
   std::uint64_t closing_acknowledged_bytes_ = 0;  // When the present time began to run,

@@ -85,7 +85,7 @@ TEST_F(HttpServerSharesTest, PlacesAreGivenBackByPeersThatLeave) {
     settle();
     EXPECT_EQ(connections_.statistics().count, 10u);
     held.clear();
-    ASSERT_TRUE(coroutine::sleep_for(3s));  // The server lingers, for peers that still read.
+    ASSERT_TRUE(coroutine::sleep_for(6s));  // The server lingers, for peers that still read.
     EXPECT_EQ(connections_.statistics().count, 0u);
     EXPECT_EQ(connections_.statistics().address_count, 0u);
   }

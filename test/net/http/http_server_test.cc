@@ -339,6 +339,45 @@ TEST(HttpServerTest, AnswersAreWholeAfterAHalfClose) {
   EXPECT_GE(whole_answer_count(answers), 80u);
 }
 
+// Answers each request at once, with a body of 3,000 bytes.
+struct AtOnce final : HttpService {
+  void begin(HttpExchange& exchange) override {
+    exchange.response().body = std::string(3000, 'x');
+    exchange.answer_at_once();
+  }
+};
+
+TEST(HttpServerTest, AnswersWithoutATaskWaitForRoomToo) {
+  for (const bool closes_half : {false, true}) {
+    sim::SimulatedNetwork network;
+    AtOnce service;
+    HttpServer server(network, service, HttpServer::Options{});
+    ASSERT_TRUE(server.listen({"server", 1}));
+    const auto client = network.connect({"server", 1}, soon());
+    ASSERT_TRUE(client);
+    std::string requests;
+    for (int i = 0; i < 3000; ++i) requests += "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    EXPECT_TRUE((*client)->try_write(bytes_of(requests)));
+    if (closes_half) (*client)->finish_writing();
+    std::string answers;
+    for (std::size_t before = 1; answers.size() != before;) {
+      before = answers.size();
+      answers += read_text(**client, Deadline::after(1s)).value_or("");
+    }
+    EXPECT_EQ(whole_answer_count(answers), 3000u) << closes_half;
+  }
+}
+
+TEST(HttpServerTest, ARequestBehindWhichThePeerClosesItsHalfIsAnswered) {
+  Served served(with_limits({}), 1024, [](const HttpRequest&) {
+    const bool is_whole = coroutine::sleep_for(500ms).has_value();
+    return HttpResponse{.body = is_whole ? "whole" : "cancelled"};
+  });
+  EXPECT_TRUE(served.client->try_write(bytes_of("GET / HTTP/1.1\r\nHost: h\r\n\r\n")));
+  served.client->finish_writing();
+  EXPECT_THAT(read_all(*served.client).value_or(""), EndsWith("whole"));
+}
+
 TEST(HttpServerTest, APeerThatReadsItsLastAnswersSlowlyGetsAllOfThem) {
   Served served(with_limits({}), 64 * 1024,
                 [](const HttpRequest&) { return HttpResponse{.body = std::string(400'000, 'x')}; });
@@ -374,6 +413,8 @@ TEST(HttpServerTest, APeerThatGoesAwayCancelsItsRequest) {
   EXPECT_EQ(slow.begun_count, 1);
   EXPECT_EQ(slow.cancelled_count, 0);
   served.client->close();
+  ASSERT_TRUE(coroutine::sleep_for(500ms));
+  EXPECT_EQ(slow.cancelled_count, 0) << "it may have closed one half only";
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_EQ(slow.cancelled_count, 1);
   ASSERT_TRUE(coroutine::sleep_for(5s));

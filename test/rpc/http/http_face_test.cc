@@ -264,7 +264,7 @@ TEST_F(HttpFaceTest, AClientThatDisconnectsCancelsItsCall) {
     return net::fetch_http(network_, {"server", endpoint_.port},
                            {.method = "POST",
                             .target = "/corolane.test.Echo/Sleep",
-                            .body = R"({"milliseconds":"2000"})",
+                            .body = R"({"milliseconds":"20000"})",
                             .headers = {{"Content-Type", "application/json"}}},
                            Deadline::after(1min));
   });
@@ -272,7 +272,7 @@ TEST_F(HttpFaceTest, AClientThatDisconnectsCancelsItsCall) {
   EXPECT_EQ(echo_.sleeping_count, 1);
   caller.cancel();
   EXPECT_FALSE(caller.join(Deadline::never()));
-  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
   EXPECT_EQ(echo_.cancelled_count, 1);
 }
 
@@ -409,7 +409,7 @@ TEST_F(HttpFaceTest, AStreamIsReadBeforeItHasEnded) {
               testing::EndsWith(std::string("\r\n7\r\n\0\0\0\0\x02{}\r\n", 14)));
   EXPECT_EQ(server_.statistics().stream_count, 1u);
   (*stream)->close();
-  ASSERT_TRUE(coroutine::sleep_for(1s));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
   EXPECT_EQ(server_.statistics().stream_count, 0u);
   EXPECT_EQ(echo_.cancelled_count, 1);
 }
