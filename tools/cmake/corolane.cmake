@@ -218,3 +218,17 @@ function(corolane_test name)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
+
+# corolane_test_part(NAME OF test SUITES suite...)
+#
+# A promise of the project under a name of its own, for `ctest -R`: some of the suites that the
+# program of corolane_test(OF) runs anyway.
+function(corolane_test_part name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF" "SUITES")
+  list(TRANSFORM arg_SUITES APPEND ".*")
+  list(JOIN arg_SUITES ":" filter)
+  add_test(NAME ${name} COMMAND ${arg_OF}_test --gtest_brief=1 --gtest_filter=${filter}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # A suite that is not there fits nothing.
+  set_property(TEST ${name} PROPERTY FAIL_REGULAR_EXPRESSION "] 0 tests from")
+endfunction()
