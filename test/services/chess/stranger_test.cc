@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Counts the methods of a chess node that a stranger can reach by frames, by HTTP and by
-// reflection. A stranger is a client without any credential that has read every .proto.
+// Which methods of a chess node each kind of client reaches by frames and by HTTP, and sees by
+// reflection. The client knows nothing but the addresses; the methods are those of all descriptors
+// that the node is made of.
+#include "test/services/chess/stranger.h"
+
 #include <gmock/gmock.h>
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/empty.pb.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/testing/temporary_folder.h"
 #include "framework/directory/local_directory.h"
-#include "framework/node/inspection.pb.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
-#include "framework/wire/push.pb.h"
-#include "net/http/http.h"
+#include "net/crypto.h"
 #include "net/testing/network.h"
-#include "rpc/client/client.h"
-#include "rpc/options.pb.h"
-#include "rpc/reflection/reflection.corolane.h"
-#include "rpc/wire/frame.h"
+#include "rpc/auth/jwt.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
 #include "services/chess/lobby.h"
@@ -46,249 +41,213 @@ namespace corolane::services::chess {
 namespace {
 
 using namespace std::chrono_literals;
-namespace pb = google::protobuf;
-
-// Names of methods, "package.Service/Method".
-using Names = std::set<std::string>;
-
-std::vector<const pb::FileDescriptor*> known_files() {
-  return {GameState::descriptor()->file(), GameRecord::descriptor()->file(),
-          framework::SubscribeRequest::descriptor()->file(),
-          framework::WaitsRequest::descriptor()->file(),
-          rpc::ListServicesRequest::descriptor()->file()};
-}
-
-struct Known {
-  Names public_methods;
-  Names internal_methods;
-  std::vector<std::string> symbols;  // Symbols that reflection can be asked for.
-};
-
-const Known& known() {
-  static const Known known = [] {
-    Known all;
-    for (const pb::FileDescriptor* const file : known_files()) {
-      for (int i = 0; i < file->message_type_count(); ++i) {
-        all.symbols.push_back(file->message_type(i)->full_name());
-      }
-      for (int i = 0; i < file->service_count(); ++i) {
-        const pb::ServiceDescriptor& service = *file->service(i);
-        all.symbols.push_back(service.full_name());
-        for (int j = 0; j < service.method_count(); ++j) {
-          const pb::MethodDescriptor& method = *service.method(j);
-          const bool is_public = method.options().GetExtension(corolane::method).public_();
-          (is_public ? all.public_methods : all.internal_methods)
-              .insert(service.full_name() + "/" + method.name());
-          all.symbols.push_back(method.full_name());
-        }
-      }
-    }
-    return all;
-  }();
-  return known;
-}
+using test::generated_methods;
+using test::MethodNames;
+using test::Stranger;
 
 bool is_of_nodes_alone(std::string_view method) {
   return method.starts_with("corolane.framework.");
 }
 
-class Stranger {
- public:
-  Stranger(net::Network& network, const net::Endpoint& listen, const net::Endpoint& http)
-      : network_(network), http_(http) {
-    auto client =
-        rpc::Client::connect(network, {listen.address, listen.port}, Deadline::after(10s));
-    EXPECT_TRUE(client) << client;
-    if (client) client_ = *std::move(client);
-  }
+// JSON Web Tokens, as a login service makes them, and as a forger would.
+constexpr std::string_view secret = "the secret of a login service, long enough";
 
-  // The methods among `methods` that are reached or seen. `is_expected` names those that may be
-  // reached: a timeout counts as reached, so they get a short wait. The others get a long one, so
-  // that a slow refusal is not mistaken for a reached method.
-  template <typename F>
-  Names reach(const Names& methods, F is_expected) {
-    const Names seen = seen_by_reflection();
-    const std::string listings = fetch("/") + fetch("/?format=json") + fetch("/", "text/html");
-    Names reached;
-    for (const std::string& method : methods) {
-      const Duration patience = is_expected(method) ? Duration(300ms) : Duration(10s);
-      if (seen.contains(method) || listings.contains(method) || answers(method, patience) ||
-          answers_http(method, patience)) {
-        reached.insert(method);
-      }
-    }
-    return reached;
-  }
+std::string part_of_token(const std::string& text) { return to_base64(text, Base64::url); }
 
-  // By frames: any result counts, except that there is no such method.
-  bool answers(const std::string& name, Duration patience) {
-    const rpc::Method method{.full_name = name.c_str(),
-                             .id = rpc::method_id(name),
-                             .timeout = patience,
-                             .stack_size_bytes = 64 * 1024};
-    const auto chain = std::to_array<rpc::ObjectCall>({{.method = "a.B/C", .id = "d"}});
-    const rpc::ObjectTarget plain{.id = "victim"};
-    const rpc::ObjectTarget forged{
-        .id = "victim", .node_epoch = 1, .partition_epoch = 1, .chain = chain};
-    for (const rpc::ObjectTarget* const target :
-         {static_cast<const rpc::ObjectTarget*>(nullptr), &plain, &forged}) {
-      pb::Empty reply;
-      const auto called = client_->call(method, pb::Empty(), reply,
-                                        {.deadline = Deadline::after(patience), .object = target});
-      if (called || called.error().code() != Code::unimplemented ||
-          !called.error().message().contains("the server has no such method")) {
-        return true;
-      }
-    }
-    return false;
-  }
+std::string claims_until(std::chrono::seconds time) {
+  return part_of_token(R"({"sub":"player-17","exp":)" + std::to_string(time.count()) + "}");
+}
 
-  bool answers_http(const std::string& name, Duration patience) {
-    for (const char* object : {"", "victim"}) {
-      for (const bool is_post : {true, false}) {
-        net::HttpRequest request{.method = is_post ? "POST" : "GET", .target = "/" + name};
-        if (is_post) {
-          request.body = "{}";
-          request.headers.add("Content-Type", "application/json");
-        } else {
-          request.target += "?connect=v1&encoding=json&message=%7B%7D";
-        }
-        if (*object != '\0') request.headers.add("Corolane-Object", object);
-        const auto answer = net::fetch_http(network_, {http_.address, http_.port}, request,
-                                            Deadline::after(patience));
-        if (!answer || answer->status != 404 || !answer->body.contains("no method /")) return true;
-      }
-    }
-    return false;
-  }
+std::string signed_with(std::string_view key, const std::string& claims) {
+  const std::string content = part_of_token(R"({"alg":"HS256"})") + "." + claims;
+  return content + "." + to_base64(net::hmac_sha256(key, {content}), Base64::url);
+}
 
- private:
-  std::string fetch(const std::string& target, const std::string& accepted = "*/*") {
-    net::HttpRequest request{.target = target};
-    request.headers.add("Accept", accepted);
-    const auto answer =
-        net::fetch_http(network_, {http_.address, http_.port}, request, Deadline::after(10s));
-    EXPECT_TRUE(answer && answer->status == 200) << target;
-    return answer ? answer->body : "";
-  }
-
-  Names seen_by_reflection() {
-    Names seen;
-    rpc::ReflectionClient reflection(*client_);
-    const auto listed = reflection.list_services({});
-    EXPECT_TRUE(listed) << listed;
-    if (!listed) return seen;
-    for (const auto& service : listed->services()) {
-      for (const auto& method : service.methods()) seen.insert(method.full_name());
-    }
-    for (const std::string& symbol : known().symbols) {
-      rpc::DescribeRequest request;
-      request.set_symbol(symbol);
-      if (const auto described = reflection.describe(request)) add_methods(*described, seen);
-    }
-    return seen;
-  }
-
-  static void add_methods(const rpc::DescribeReply& description, Names& seen) {
-    for (const std::string& bytes : description.files()) {
-      pb::FileDescriptorProto file;
-      EXPECT_TRUE(file.ParseFromString(bytes));
-      for (const auto& service : file.service()) {
-        for (const auto& method : service.method()) {
-          seen.insert(file.package() + "." + service.name() + "/" + method.name());
-        }
-      }
-    }
-    for (const rpc::Comment& comment : description.comments()) {
-      std::string name = comment.symbol();
-      name[std::min(name.rfind('.'), name.size() - 1)] = '/';
-      seen.insert(std::move(name));
-    }
-  }
-
-  net::Network& network_;
-  const net::Endpoint http_;
-  std::unique_ptr<rpc::Client> client_;
+struct Visitor {
+  const char* name;
+  std::string token = {};
+  bool is_let_in = false;
 };
 
-void report(const char* where, std::size_t reached_count) {
-  std::printf("stranger%s: internal methods reached by frames, HTTP and reflection: %zu of %zu\n",
-              where, reached_count, known().internal_methods.size());
+// Those who come to the doors of a node that asks for a token.
+std::vector<Visitor> visitors() {
+  const std::chrono::seconds now = rpc::system_unix_time();
+  const std::string claims = claims_until(now + 1h);
+  const std::string right = signed_with(secret, claims);
+  const std::string later = claims_until(now + 1'000h);
+  return {
+      {.name = "no token"},
+      {.name = "forged", .token = signed_with("the secret of somebody else, long enough", claims)},
+      {.name = "unsigned", .token = part_of_token(R"({"alg":"none"})") + "." + claims + "."},
+      {.name = "altered",
+       .token = part_of_token(R"({"alg":"HS256"})") + "." + later + right.substr(right.rfind('.'))},
+      {.name = "expired", .token = signed_with(secret, claims_until(now - 1h))},
+      {.name = "right", .token = right, .is_let_in = true},
+  };
+}
+
+// What one visitor has reached.
+struct Reach {
+  std::string visitor;
+  MethodNames by_frames;
+  MethodNames by_http;
+  MethodNames seen;
+
+  Reach(std::string name, Stranger stranger)
+      : visitor(std::move(name)),
+        by_frames(stranger.reach_by_frames()),
+        by_http(stranger.reach_by_http()),
+        seen(stranger.see_by_reflection()) {
+    seen.merge(stranger.see_in_listing());
+  }
+
+  MethodNames all() const {
+    MethodNames all = seen;
+    all.insert(by_frames.begin(), by_frames.end());
+    all.insert(by_http.begin(), by_http.end());
+    return all;
+  }
+};
+
+// One row for each method: F is reached by frames, H by HTTP, and R is seen by reflection.
+void print_table(const char* node, const std::vector<Reach>& visits) {
+  std::printf("%-44s %-8s", node, "");
+  for (const Reach& visit : visits) std::printf("  %-9s", visit.visitor.c_str());
+  std::puts("");
+  std::vector<std::size_t> internal_counts(visits.size());
+  for (const std::string& method : generated_methods().all) {
+    const bool is_public = generated_methods().for_clients.contains(method);
+    const std::string_view name = std::string_view(method).substr(std::string("corolane.").size());
+    std::printf("  %-42.*s %-8s", static_cast<int>(name.size()), name.data(),
+                is_public ? "public" : "internal");
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      const Reach& visit = visits[i];
+      const std::string how = std::string(visit.by_frames.contains(method) ? "F" : ".") +
+                              (visit.by_http.contains(method) ? "H" : ".") +
+                              (visit.seen.contains(method) ? "R" : ".");
+      if (!is_public && how != "...") ++internal_counts[i];
+      std::printf("  %-9s", how.c_str());
+    }
+    std::puts("");
+  }
+  std::printf("  internal methods reached or seen, of %-14zu",
+              generated_methods().internal().size());
+  for (const std::size_t count : internal_counts) std::printf("  %-9zu", count);
+  std::puts("");
   std::fflush(stdout);
 }
 
 // A chess node in a process of the shipped program.
 class NodeProcess {
  public:
-  explicit NodeProcess(const char* public_methods_only)
-      : process_(COROLANE_CHESS_NODE,
-                 {"--set", "node.clients.listen=127.0.0.1:0", "--set",
-                  "node.clients.login.anonymous=true", "--set", "node.admin.listen=127.0.0.1:0",
-                  "--set", "node.clients.http=127.0.0.1:0", "--set", "node.store.kind=memory",
-                  "--set", "node.crash.folder=", "--set",
-                  std::string("node.clients.public_methods_only=") + public_methods_only}) {
+  explicit NodeProcess(const std::vector<std::string>& settings)
+      : process_(COROLANE_CHESS_NODE, arguments(settings)) {
     const std::string line = process_.read_line();
     std::smatch found;
     const std::regex form("serves on ([0-9.:]+), admin http://([0-9.:]+)/, http://([0-9.:]+)/");
     EXPECT_TRUE(std::regex_search(line, found, form)) << line;
-    listen = net::parse_endpoint(found[1].str()).value_or(net::Endpoint());
+    doors.frames = net::parse_endpoint(found[1].str()).value_or(net::Endpoint());
+    doors.http = net::parse_endpoint(found[3].str()).value_or(net::Endpoint());
     admin = net::parse_endpoint(found[2].str()).value_or(net::Endpoint());
-    http = net::parse_endpoint(found[3].str()).value_or(net::Endpoint());
   }
 
-  net::Endpoint listen;
+  test::ClientDoors doors;
   net::Endpoint admin;
-  net::Endpoint http;
 
  private:
+  static std::vector<std::string> arguments(const std::vector<std::string>& settings) {
+    std::vector<std::string> arguments;
+    for (const char* const setting :
+         {"node.clients.listen=127.0.0.1:0", "node.admin.listen=127.0.0.1:0",
+          "node.clients.http=127.0.0.1:0", "node.store.kind=memory", "node.crash.folder="}) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    for (const std::string& setting : settings) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    }
+    return arguments;
+  }
+
   test::ChildProcess process_;
 };
 
-// Every method that a node serves is among the methods tried here.
-void expect_known(net::Network& network, const net::Endpoint& admin) {
-  const auto page = net::fetch_http(network, {admin.address, admin.port},
-                                    {.target = "/methods?format=json"}, Deadline::after(10s));
-  ASSERT_TRUE(page) << page;
-  Names served;
+const std::string anonymous = "node.clients.login.anonymous=true";
+
+// The methods that a node serves, to anybody.
+MethodNames served_by(net::Network& network, const NodeProcess& node) {
+  const auto page = net::fetch_http(network, {node.admin.address, node.admin.port},
+                                    {.target = "/methods?format=json"}, test::soon());
+  EXPECT_TRUE(page) << page;
+  MethodNames served;
+  if (!page) return served;
   const std::regex form(R"re("method": ?"([^"]+)")re");
   for (std::sregex_iterator at(page->body.begin(), page->body.end(), form), end; at != end; ++at) {
     served.insert((*at)[1]);
   }
-  Names all = known().public_methods;
-  all.insert(known().internal_methods.begin(), known().internal_methods.end());
-  EXPECT_EQ(served, all);
+  return served;
 }
 
-TEST(StrangerTest, ReachesNoInternalMethodOfANode) {
-  NodeProcess node("true");
+TEST(StrangerTest, KnowsEveryMethodOfANode) {
+  const NodeProcess node({anonymous});
   test::run_on_real_loop([&](test::RealLoop& real) {
-    expect_known(real.network, node.admin);
-    Stranger stranger(real.network, node.listen, node.http);
-    const Names reached =
-        stranger.reach(known().internal_methods, [](const std::string&) { return false; });
-    report("", reached.size());
-    EXPECT_THAT(reached, testing::IsEmpty());
-    EXPECT_GT(known().internal_methods.size(), 10U);
+    EXPECT_EQ(served_by(real.network, node), generated_methods().all);
+  });
+  EXPECT_GT(generated_methods().for_clients.size(), 10U);
+  EXPECT_GT(generated_methods().internal().size(), 10U);
+  for (const std::string& method : generated_methods().for_clients) {
+    EXPECT_TRUE(method.starts_with("corolane.services.chess.Chess/") ||
+                method.starts_with("corolane.rpc.Reflection/"))
+        << method << ": no other service of the node is for clients";
+  }
+}
 
-    for (const std::string& method : known().public_methods) {
-      EXPECT_TRUE(stranger.answers(method, 300ms)) << method;
-      EXPECT_TRUE(stranger.answers_http(method, 300ms)) << method;
-    }
-    EXPECT_GT(known().public_methods.size(), 10U);
+TEST(StrangerTest, ReachesThePublicMethodsOfAnOpenNodeAndNoOther) {
+  const NodeProcess node({anonymous});
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    const Reach visit("anonymous", Stranger(real.network, node.doors, ""));
+    print_table("A node that serves anonymous clients", {visit});
+    EXPECT_EQ(visit.by_frames, generated_methods().for_clients);
+    EXPECT_EQ(visit.by_http, generated_methods().for_clients);
+    EXPECT_EQ(visit.seen, generated_methods().for_clients);
   });
 }
 
-// Proves that this test can detect reached methods.
-TEST(StrangerTest, ReachesInternalMethodsWhereTheConfigurationOpensThem) {
-  NodeProcess node("false");
+TEST(StrangerTest, ReachesNothingWithoutTheRightTokenWhereOneIsNeeded) {
+  const test::TemporaryFolder folder;
+  const std::string keys = folder.path() / "login.keys";
+  std::ofstream(keys) << secret << "\n";
+  const NodeProcess node({"node.clients.login.jwt_keys_file=" + keys});
   test::run_on_real_loop([&](test::RealLoop& real) {
-    Stranger stranger(real.network, node.listen, node.http);
-    const Names reached = stranger.reach(known().internal_methods, [](const std::string& method) {
-      return !is_of_nodes_alone(method);
-    });
-    report(" with node.clients.public_methods_only: false", reached.size());
-    EXPECT_GT(reached.size(), 10U);
-    EXPECT_TRUE(std::ranges::none_of(reached, is_of_nodes_alone)) << "only nodes call these";
+    std::vector<Reach> visits;
+    for (const Visitor& visitor : visitors()) {
+      SCOPED_TRACE(visitor.name);
+      const Reach& visit =
+          visits.emplace_back(visitor.name, Stranger(real.network, node.doors, visitor.token));
+      const MethodNames expected =
+          visitor.is_let_in ? generated_methods().for_clients : MethodNames();
+      EXPECT_EQ(visit.by_frames, expected);
+      EXPECT_EQ(visit.by_http, expected);
+      // The list of HTTP names public methods to everybody.
+      EXPECT_EQ(visit.all(), generated_methods().for_clients);
+    }
+    print_table("A node with a login", visits);
+  });
+}
+
+// Proves that these tests can detect reached methods.
+TEST(StrangerTest, ReachesInternalMethodsWhereTheConfigurationOpensThem) {
+  const NodeProcess node({anonymous, "node.clients.public_methods_only=false"});
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    const Reach visit("anonymous", Stranger(real.network, node.doors, ""));
+    print_table("node.clients.public_methods_only: false", {visit});
+    for (const MethodNames& reached : {visit.by_frames, visit.by_http, visit.seen}) {
+      EXPECT_GT(std::ranges::count_if(reached,
+                                      [](const std::string& method) {
+                                        return !generated_methods().for_clients.contains(method);
+                                      }),
+                10);
+      EXPECT_TRUE(std::ranges::none_of(reached, is_of_nodes_alone)) << "only nodes call these";
+    }
   });
 }
 
@@ -325,11 +284,11 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
     const bool is_named = client.error().message().contains("hush");
     EXPECT_EQ(is_named, false) << client.error();
   }
-  Stranger stranger(network, node.endpoints().clients, *node.endpoints().http);
-  const Names reached =
-      stranger.reach(known().internal_methods, [](const std::string&) { return false; });
-  report(" of a cluster", reached.size());
-  EXPECT_THAT(reached, testing::IsEmpty());
+  const Reach visit(
+      "anonymous",
+      Stranger(network, {.frames = node.endpoints().clients, .http = *node.endpoints().http}, ""));
+  print_table("A node of a cluster", {visit});
+  EXPECT_EQ(visit.all(), generated_methods().for_clients);
 }
 
 }  // namespace
