@@ -9,6 +9,7 @@ Usage: test/e2e/raw_clients_test.py CHESS_NODE
 import itertools
 import json
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -82,6 +83,27 @@ class RawClientsTest(unittest.TestCase):
                 # A hundred bytes for each would be 300 in every round; other memory comes and goes.
                 growth = min(after - before for before, after in itertools.pairwise(sizes))
                 self.assertLess(growth, 150, f"KiB after each round: {sizes}")
+
+    def test_answers_behind_a_half_close_are_whole(self):
+        node = self.start("node.shards=1")
+        with connect(node.http, receive_bytes=4096) as client:
+            client.sendall(b"GET /?n=1 HTTP/1.1\r\nHost: node\r\n\r\n" * 3000)
+            client.shutdown(socket.SHUT_WR)
+            text = b"".join(iter(lambda: client.recv(65536), b""))
+        count = 0
+        while text:
+            head, separator, text = text.partition(b"\r\n\r\n")
+            self.assertTrue(separator and head.startswith(b"HTTP/1.1 200 OK\r\n"), head[:100])
+            size = next(
+                int(line.partition(b":")[2])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            )
+            self.assertGreaterEqual(len(text), size, f"answer {count + 1} is cut off")
+            self.assertNotIn(b"HTTP/1.1 ", text[:size], f"answer {count + 1} has another in it")
+            text = text[size:]
+            count += 1
+        self.assertGreater(count, 10)
 
     def test_a_request_that_is_too_large_fails_alone(self):
         node = self.start()
