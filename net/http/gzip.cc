@@ -15,7 +15,7 @@ namespace {
 constexpr int window_bits = 15 + 16;
 constexpr std::size_t piece_bytes = 16 * 1024;
 
-Bytef* bytes_of(const char* text) {
+Bytef* zlib_bytes(const char* text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text));  // zlib reads it only.
 }
 
@@ -38,7 +38,7 @@ class Inflation {
 Result<void> gunzip(std::string_view zipped, std::size_t bytes_max, std::string& out) {
   Inflation inflation;
   z_stream& stream = inflation.stream;
-  stream.next_in = bytes_of(zipped.data());
+  stream.next_in = zlib_bytes(zipped.data());
   stream.avail_in = clamped(zipped.size());
   const std::size_t begin = out.size();
   for (int state = Z_OK; state != Z_STREAM_END;) {
@@ -46,7 +46,7 @@ Result<void> gunzip(std::string_view zipped, std::size_t bytes_max, std::string&
     // One byte more shows that there is too much.
     const std::size_t room = std::min(piece_bytes, bytes_max + 1 - (had - begin));
     out.resize(had + room);
-    stream.next_out = bytes_of(out.data() + had);
+    stream.next_out = zlib_bytes(out.data() + had);
     stream.avail_out = clamped(room);
     state = inflate(&stream, Z_NO_FLUSH);
     out.resize(out.size() - stream.avail_out);
@@ -70,9 +70,9 @@ void gzip(std::string_view bytes, std::string& out) {
         "zlib has memory");
   const std::size_t had = out.size();
   out.resize(had + deflateBound(&stream, bytes.size()));
-  stream.next_in = bytes_of(bytes.data());
+  stream.next_in = zlib_bytes(bytes.data());
   stream.avail_in = clamped(bytes.size());
-  stream.next_out = bytes_of(out.data() + had);
+  stream.next_out = zlib_bytes(out.data() + had);
   stream.avail_out = clamped(out.size() - had);
   const int state = deflate(&stream, Z_FINISH);
   deflateEnd(&stream);

@@ -36,7 +36,7 @@ using test::wait_request;
 using testing::Contains;
 using testing::HasSubstr;
 
-constexpr std::size_t shard_count = 2;
+constexpr std::size_t door_count = 2;
 
 class ClientDoorTest : public testing::TestWithParam<bool> {
  protected:
@@ -44,7 +44,7 @@ class ClientDoorTest : public testing::TestWithParam<bool> {
 
   NodeConfig config() const {
     NodeConfig config = test::node_config("door");
-    config.shards = shard_count;
+    config.shards = door_count;
     config.clients.http = "on";
     config.clients.address_share = 100;
     if (has_tls()) {
