@@ -32,7 +32,7 @@ std::string shown(const JsonScalar& value) {
     case Kind::string:
       break;
   }
-  const std::string text = shown_text(value.text);
+  std::string text = shown_text(value.text);
   if (value.kind == Kind::number) return text;
   std::string quoted;
   append_json_string(quoted, text);
