@@ -11,8 +11,8 @@
 //
 // Filters run in the order in which they were added, the first one outermost, in the task of the
 // call; they may suspend. A filter that does not call next() ends the call with its own result.
-// A filter reads the reply and sets headers of it after next(), but does not change its message. One
-// that does neither says so (FilterSees::outcomes): then the reply is not kept for it. Use an
+// A filter reads the reply and sets headers of it after next(), but does not change its message.
+// One that does neither says so (FilterSees::outcomes): then the reply is not kept for it. Use an
 // observer, which costs less still, where only the outcome of a call matters.
 #pragma once
 

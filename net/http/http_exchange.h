@@ -55,9 +55,9 @@ class HttpExchange {
   virtual void watch(Watcher& watcher) = 0;
 
   // Sends a piece of the body, behind the head of the response with the first one, so that a client
-  // reads it before the rest is made. In a task: suspends while the client takes nothing. Fails with
-  // unavailable when the client is gone, with deadline_exceeded or cancelled. The answer follows
-  // even then. Not for HEAD.
+  // reads it before the rest is made. In a task: suspends while the client takes nothing. Fails
+  // with unavailable when the client is gone, with deadline_exceeded or cancelled. The answer
+  // follows even then. Not for HEAD.
   virtual Result<void> write(std::string_view piece, Deadline deadline) = 0;
   // Sends the response, or the rest of it: the body of the response is the last piece. This ends
   // the exchange: it may be destroyed in the next turn. In a task: suspends while the client takes

@@ -85,9 +85,6 @@ class PlainTest(NodeTest):
         unserved = self.counted("unserved")
         self.assertEqual((unserved["tls"], unserved["http2"], unserved["unknown"]), (1, 1, 1))
 
-    def test_a_client_of_http2_comes_back_with_http1(self):
-        self.assertIn('"code":"not_found"', self.curl("--http2-prior-knowledge"))
-
 
 @harness.needs("curl")
 @harness.needs("openssl")

@@ -20,7 +20,8 @@ std::string near_name(const std::string& type, const std::string& service) {
 
 std::string list_line(const rpc::MethodEntry& method, const std::string& service) {
   const std::string name = method.full_name().substr(method.full_name().find('/') + 1);
-  std::string line = "  " + name + (method.client_streaming() ? " (stream " : " (") + near_name(method.request_type(), service) + ")";
+  std::string line = "  " + name + (method.client_streaming() ? " (stream " : " (") +
+                     near_name(method.request_type(), service) + ")";
   if (method.one_way()) return line + " one-way\n";
   line += method.server_streaming() ? " returns (stream " : " returns (";
   return line + near_name(method.reply_type(), service) + ")\n";

@@ -24,20 +24,20 @@ template <typename Base, typename Request, auto handler>
 ::corolane::Result<void> invoke_unary(::corolane::rpc::Service& service,
                                       const ::google::protobuf::Message& request,
                                       ::corolane::rpc::Context& context,
-                                      ::corolane::rpc::Messages& sink) {
+                                      ::corolane::rpc::Messages& messages) {
   auto& base = static_cast<Base&>(service);
   auto reply = (base.*handler)(static_cast<const Request&>(request), context);
   if (!reply) return std::move(reply).error();
-  return sink.reply(*reply);
+  return messages.reply(*reply);
 }
 
 template <typename Base, typename Request, typename Reply, auto handler>
 ::corolane::Result<void> invoke_stream(::corolane::rpc::Service& service,
                                        const ::google::protobuf::Message& request,
                                        ::corolane::rpc::Context& context,
-                                       ::corolane::rpc::Messages& sink) {
+                                       ::corolane::rpc::Messages& messages) {
   auto& base = static_cast<Base&>(service);
-  ::corolane::rpc::Writer<Reply> out(sink);
+  ::corolane::rpc::Writer<Reply> out(messages);
   return (base.*handler)(static_cast<const Request&>(request), out, context);
 }
 
@@ -59,6 +59,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Library = {{
         .priority = ::corolane::rpc::Priority::control,
         .idempotent = true,
         .one_way = false,
+        .client_streaming = false,
         .server_streaming = false,
         .is_public = true,
         .durable = false,
@@ -76,6 +77,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Library = {{
         .priority = ::corolane::rpc::Priority::login,
         .idempotent = false,
         .one_way = false,
+        .client_streaming = false,
         .server_streaming = true,
         .is_public = false,
         .durable = false,
@@ -91,6 +93,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Library = {{
         .priority = ::corolane::rpc::Priority::background,
         .idempotent = false,
         .one_way = true,
+        .client_streaming = false,
         .server_streaming = false,
         .is_public = false,
         .durable = false,
@@ -109,6 +112,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Shelf = {{
         .priority = ::corolane::rpc::Priority::in_session,
         .idempotent = false,
         .one_way = false,
+        .client_streaming = false,
         .server_streaming = false,
         .is_public = false,
         .durable = true,
@@ -126,6 +130,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Shelf = {{
         .priority = ::corolane::rpc::Priority::in_session,
         .idempotent = false,
         .one_way = false,
+        .client_streaming = false,
         .server_streaming = false,
         .is_public = false,
         .durable = false,
@@ -143,6 +148,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Shelf = {{
         .priority = ::corolane::rpc::Priority::in_session,
         .idempotent = false,
         .one_way = true,
+        .client_streaming = false,
         .server_streaming = false,
         .is_public = false,
         .durable = false,
