@@ -209,7 +209,8 @@ class ProblemsTest(unittest.TestCase):
             '  option (corolane.object).state = "M";\n'
             "  rpc Upload(stream M) returns (M);",
             "twins.proto:7:14: Upload is called with a stream, which would block all other calls "
-            "of its object; let callers call once for each message, or let a service take the stream",
+            "of its object; let callers call once for each message, or let a service take the "
+            "stream",
         )
 
     def test_a_one_way_method_has_no_reply(self):
