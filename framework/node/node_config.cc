@@ -85,7 +85,7 @@ Result<void> check_http(const std::string& text) {
       "is nowhere, and 127.0.0.1:8462 or the like is a port of its own");
 }
 
-// As browsers send it: a scheme and a host, without a path.
+// An origin is what browsers send: a scheme and a host, without a path.
 Result<void> check_origin(const std::string& text) {
   const std::size_t scheme_end = text.find("://");
   const bool is_origin = scheme_end != std::string::npos && scheme_end > 0 &&

@@ -11,7 +11,7 @@
 namespace corolane::net {
 namespace {
 
-// Of the window, plus what selects the format of gzip.
+// The bits of the largest window, plus the sum that selects the format of gzip.
 constexpr int window_bits = 15 + 16;
 constexpr std::size_t piece_bytes = 16 * 1024;
 

@@ -292,6 +292,24 @@ TEST_F(RequestStreamTest, MalformedAndTooLargeItemsFailTheirOwnCall) {
   EXPECT_EQ(raw.code_of_reply(), std::nullopt);
 }
 
+TEST_F(RequestStreamTest, ItemsThatWaitCountAsMemoryOfTheServer) {
+  TalkService service;
+  service.patience = 1s;
+  rpc::Server server(network_, {.decoded_bytes_max = 50'000});
+  ASSERT_TRUE(server.add(service));
+  ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::nodes}));
+  const auto client = rpc::Client::connect(network_, {"server", 2}, Deadline::after(1s));
+  ASSERT_TRUE(client);
+  for (int round = 0; round < 2; ++round) {
+    auto too_much = TalkClient(**client).sum();
+    for (int i = 0; i < 7; ++i) too_much.write(number(1, 8'000));
+    EXPECT_THAT(too_much.finish(), fails_with(Code::resource_exhausted));
+    auto fits = TalkClient(**client).sum();
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(fits.write(number(1, 8'000)));
+    EXPECT_EQ(fits.finish()->value(), 5) << "the memory was given back";
+  }
+}
+
 TEST_F(RequestStreamTest, HttpCarriesTheStreamInTheBody) {
   rpc::HttpFace face(server_, {.door = rpc::Door::nodes});
   net::HttpServer http(network_, face, net::HttpServer::Options{});

@@ -32,6 +32,7 @@ Call::Call(Owner& owner)
 Result<void> Call::take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
                         MemoryBudget& budget) {
   served_ = &served;
+  inbox_budget_ = &budget;
   payload_bytes_ = payload_bytes;
   if (new_request_ != served.method->new_request) make_messages(*served.method);
   const auto has_extension = read(*request_, *extension_);
@@ -148,6 +149,7 @@ void Call::refuse(const Error& error) {
 
 void Call::give_back_memory() {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->give_back(taken_bytes_);
+  if (inbox_bytes_ > 0) inbox_budget_->give_back(std::exchange(inbox_bytes_, 0));
 }
 
 void Call::on_deadline() {
@@ -184,7 +186,11 @@ Result<void> Call::take_item(const Frame& frame) {
     items_failed_ = Error(Code::resource_exhausted, "a message of the stream has " +
                                                         std::to_string(frame.header.payload_size) +
                                                         " bytes, which is above the limit");
+  } else if (!items_failed_ && !inbox_budget_->take(frame.message.size())) {
+    items_failed_ =
+        Error(Code::resource_exhausted, "the server has no room for more of the stream");
   } else if (!items_failed_) {
+    inbox_bytes_ += frame.message.size();
     inbox_.put(frame.message);
   }
   readable_.pulse();
@@ -210,8 +216,13 @@ Result<bool> Call::read(google::protobuf::Message& message) {
     // A wait that fails is a cancelled task, or the deadline.
     if (auto waited = readable_.wait(deadline_); !waited) return std::move(waited.error());
   }
-  auto parsed = inbox_.take(
-      [&](std::span<const std::byte> item) { return caller_->parse_item(item, message); });
+  auto parsed = inbox_.take([&](std::span<const std::byte> item) {
+    // Those of a body over HTTP are counted with their request.
+    const std::size_t counted = std::min(item.size(), inbox_bytes_);
+    inbox_budget_->give_back(counted);
+    inbox_bytes_ -= counted;
+    return caller_->parse_item(item, message);
+  });
   if (const auto room = inbox_.take_grant(); room && !items_ended_) caller_->grant(id_, *room);
   if (parsed) return true;
   items_failed_ = parsed.error();

@@ -127,7 +127,9 @@ class Call final : public Messages, private coroutine::Timer {
   RequestExtension* extension_ = nullptr;
   bool has_extension_ = false;      // Whether the request had one.
   std::size_t payload_bytes_ = 0;   // On the wire.
-  MemoryBudget* budget_ = nullptr;  // Set when it has taken some of it.
+  MemoryBudget* budget_ = nullptr;  // Set when the request has taken some of it.
+  MemoryBudget* inbox_budget_ = nullptr;
+  std::size_t inbox_bytes_ = 0;  // Taken of it for items that are not read yet.
   std::size_t taken_bytes_ = 0;
   Caller* caller_ = nullptr;
   std::uint64_t id_ = 0;

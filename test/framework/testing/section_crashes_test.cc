@@ -58,7 +58,7 @@ class MarkedCounter final : public test::Counter {
 class SectionCrashesTest : public testing::Test {
  protected:
   SectionCrashesTest()
-      // With some seeds a timer of the handler comes so that its sleep suspends twice.
+      // With seed 3 a sleep of the handler suspends twice, which counts as two steps.
       : cluster_({.seed = 5, .nodes = 2}, [this](framework::Node& node) {
           node.host<test::Counter>([this](framework::Shard&) {
             return std::make_unique<MarkedCounter>(itself_, notes_);
