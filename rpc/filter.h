@@ -47,8 +47,8 @@ class Next {
   std::size_t index_;
 };
 
-// What a filter of a server looks at after next(). With `outcomes` the reply is on its way by then,
-// with its headers, unless another filter sees replies.
+// Says what a filter of a server looks at after next(). With `outcomes` the reply is on its way by
+// then, with its headers, unless another filter sees replies.
 enum class FilterSees : std::uint8_t { replies, outcomes };
 
 using ServerFilter = std::function<Result<void>(Context& call, const Next& next)>;

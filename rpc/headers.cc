@@ -7,7 +7,7 @@
 namespace corolane::rpc {
 namespace {
 
-// What HTTP carries as the value of a field, so that both ways carry the same.
+// HTTP carries such a text as the value of a field; frames carry no more than HTTP does.
 bool is_sendable_text(std::string_view value) {
   const bool has_space_around = value.starts_with(' ') || value.ends_with(' ');
   return !has_space_around &&

@@ -178,7 +178,7 @@ class Duplex {
   bool write(const Request& message) { return call_.write(message); }
   // Says that no more messages come; replies are still read.
   void finish_writing() { call_.finish_writing(); }
-  // As Reader::read() and Reader::finish().
+  // These do what Reader::read() and Reader::finish() do.
   bool read(Reply& message) { return call_.read(message); }
   Result<void> finish() { return call_.finish(); }
   const ReplyHeaders& reply_headers() const { return call_.reply_headers(); }

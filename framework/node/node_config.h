@@ -70,7 +70,7 @@ struct ClientsConfig {
   std::string listen = "127.0.0.1:8460";
   // Where the services are served over HTTP as well: "on" the same port, or on one of its own.
   std::string http = "off";
-  // Of web pages whose scripts may call by HTTP: "https://game.example", or "*" for all.
+  // The web pages whose scripts may call by HTTP: "https://game.example", or "*" for all.
   std::vector<std::string> http_origins = {};
   // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
   bool public_methods_only = true;
@@ -80,7 +80,7 @@ struct ClientsConfig {
   // of a mobile carrier have room.
   std::uint32_t address_share = net::AddressShares::Limits{}.share_percent;
   std::size_t calls_per_connection_max = 1024;
-  // Of each shard, over all addresses of a principal.
+  // Each shard counts for itself, over all addresses of a principal.
   std::size_t connections_per_principal_max = 256;
   std::size_t calls_per_principal_max = 4'096;
   config::Bytes request_size_max = 64 * config::kibibyte;

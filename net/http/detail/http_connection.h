@@ -38,7 +38,7 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
    public:
     virtual std::unique_ptr<HttpMessages> take_messages() = 0;
     virtual void give_back(std::unique_ptr<HttpMessages> messages) = 0;
-    // A request was read, and is to be answered.
+    // The service has to answer a request that was read.
     virtual void begin(HttpConnection& connection) = 0;
     // The answer to it is sent, or cannot be sent any more.
     virtual void answered(HttpConnection& connection) = 0;

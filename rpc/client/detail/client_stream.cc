@@ -55,8 +55,8 @@ bool ClientStream::write(const google::protobuf::Message& message) {
   room_bytes_ -= static_cast<std::int64_t>(message.ByteSizeLong() + frame_header_size);
   auto sent = connection_->send_item(id_, message, deadline_);
   if (sent || result_) return !result_;
-  // What does not fit a frame is not sent. Other errors mean that the connection breaks, which
-  // on_failure() reports, or that this task is cancelled or late.
+  // A message that does not fit a frame is not sent. Other errors mean that the connection breaks,
+  // which on_failure() reports, or that this task is cancelled or late.
   give_up(std::move(sent.error()).with_context(method_.full_name));
   return false;
 }

@@ -30,7 +30,7 @@ class PrincipalCounts {
 
   const Limits& limits() const { return limits_; }
   void set_limits(const Limits& limits) { limits_ = limits; }
-  // Of principals that have guests now.
+  // The number of principals that have guests now.
   std::size_t principal_count() const { return counts_.size(); }
   // Empty for an anonymous principal, whose id is empty.
   Guest enter(const std::string& id);
