@@ -30,6 +30,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "net/byte_budget.h"
 #include "net/endpoint.h"
 
 namespace corolane::net {
@@ -47,6 +48,10 @@ struct StreamOptions {
   // replies cannot pile up requests either. Only one end of a connection may set it: two that do
   // would wait for each other until they stall. No limit by default.
   std::size_t output_while_reading_max = std::numeric_limits<std::size_t>::max();
+  // Counts the buffers of the stream, and what its reader holds. Outlives the stream; null: nothing
+  // is counted. While it is tight a sink is given nothing until all output is sent, and a stream
+  // that holds too much is closed like a broken one.
+  ByteBudget* budget = nullptr;
 
   // A TCP peer that vanished without a word (power, cable, a router that forgot it) would stay for
   // ever. A peer that is silent for this time is probed: seldom enough to cost nothing, often
@@ -168,6 +173,10 @@ class Stream {
 
   // The counters so far. Inside of TLS they count bytes on the wire. The default returns zeros.
   virtual StreamStatistics statistics() const { return {}; }
+
+  // The account of the connection, in which its reader counts what it holds: half a message, a
+  // request that waits. Null without a budget. Lives as long as the stream.
+  virtual ByteBudget::Account* account() { return nullptr; }
 
   // The network's keeper of streams that still have to send; null if it has none.
   virtual PartingStreams* parting_streams() { return nullptr; }

@@ -33,6 +33,8 @@ class ReadHalf : public Reader<ReadSink, ReadPlace> {
 
   bool has_early() const { return !early_.empty(); }
   std::size_t early_size() const { return early_.size(); }
+  // The memory of the early bytes.
+  std::size_t early_capacity() const { return early_.capacity(); }
 
   // Differs from Stream::read_some() in that 0 stands for every end, and that its errors do not
   // name the stream.

@@ -33,10 +33,10 @@ constexpr Duration flush_time_max = 500ms;
 // holds a descriptor until its peer has read the answer.
 constexpr std::size_t turned_away_count_max = 64;
 
-// Enough for a busy server's usual load, not for its peak; those that a rare large message has
-// grown are not kept.
+// Enough for a busy server's usual load, not for its peak; those that a large message has grown are
+// not kept. Together they take at most 16 MiB.
 constexpr std::size_t idle_message_count_max = 1024;
-constexpr std::size_t idle_body_bytes_max = 64 * 1024;
+constexpr std::size_t idle_body_bytes_max = 8 * 1024;
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7), made once a second.
 class DateText {
@@ -159,7 +159,8 @@ class HttpServer::Impl final : private HttpConnection::Host {
 };
 
 Result<Endpoint> HttpServer::Impl::listen(const Endpoint& endpoint, bool shares_port) {
-  auto listener = network_.listen(endpoint, {.shares_port = shares_port});
+  auto listener = network_.listen(
+      endpoint, {.stream = {.budget = options_.budget}, .shares_port = shares_port});
   if (!listener) return listener.error();
   listeners_.push_back(std::move(*listener));
   Listener& kept = *listeners_.back();

@@ -53,6 +53,8 @@ class HttpServer {
     // Replaces that bound, and bounds each address as well: a connection without a place gets a 503
     // and is closed. Outlives the server.
     ConnectionBound* connections = nullptr;
+    // Counts what the connections hold: see StreamOptions. Outlives the server.
+    ByteBudget* budget = nullptr;
     // A connection that has pipelined more bytes while an earlier request is served is not read
     // until that is answered. Meanwhile the server does not notice that the peer has finished.
     std::size_t pipelined_bytes_max = 16 * 1024;

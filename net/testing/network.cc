@@ -24,7 +24,9 @@ Error closed_here() { return Error(Code::unavailable, "the stream was closed"); 
 }  // namespace
 
 // One end of a connection. Its bytes wait in the peer's `arriving_` until they are due.
-class SimulatedStream final : public net::Stream, private coroutine::Timer {
+class SimulatedStream final : public net::Stream,
+                              private net::ByteBudget::Account::Owner,
+                              private coroutine::Timer {
  public:
   SimulatedStream(SimulatedNetwork& network, Duration latency, net::Endpoint local,
                   net::Endpoint peer, net::StreamOptions options)
@@ -36,6 +38,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
         options_(options),
         input_(network.buffers_, "stream read") {
     network_.streams_.push_back(this);
+    if (options_.budget != nullptr) account_.open(*options_.budget, *this);
   }
   ~SimulatedStream() override {
     close();
@@ -132,6 +135,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     statistics.output_bytes_max = options_.output_bytes_max;
     return statistics;
   }
+  net::ByteBudget::Account* account() override { return &account_; }
   net::PartingStreams* parting_streams() override { return &*network_.parting_streams_; }
 
  private:
@@ -152,7 +156,13 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
       peer_->arrive({.bytes = {piece.begin(), piece.end()}});
       bytes = bytes.subspan(piece.size());
     }
+    held_.set(under_way_bytes_);
     return {};
+  }
+
+  void evict() override {
+    evicted_ = true;
+    arm(Deadline::passed());
   }
 
   // Sends `last` to the peer as its last piece.
@@ -162,6 +172,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
     peer->peer_ = nullptr;
     // Nothing is read any more.
     peer->under_way_bytes_ = 0;
+    peer->held_.set(0);
     peer->writable_.pulse();
     peer->arrive(std::move(last));
   }
@@ -180,6 +191,7 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   }
 
   void deliver_due() {
+    if (std::exchange(evicted_, false) && !is_closed()) return break_off();
     const TimePoint time = now();
     while (!arriving_.empty() && arriving_.front().due <= time) {
       const Piece piece = std::move(arriving_.front());
@@ -200,13 +212,16 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   void taken(std::size_t count) {
     const bool was_open = sink_is_open();
     under_way_bytes_ -= count;
+    held_.set(under_way_bytes_);
     if (!was_open && sink_is_open()) reading_since_ = now();
     writable_.pulse();
     if (input_.has_sink() && input_.has_early() && sink_is_open()) arm(Deadline::passed());
   }
 
   bool sink_is_open() const {
-    return !input_.is_paused() && under_way_bytes_ <= options_.output_while_reading_max;
+    if (input_.is_paused()) return false;
+    const bool is_tight = options_.budget != nullptr && options_.budget->is_tight();
+    return under_way_bytes_ <= (is_tight ? 0 : options_.output_while_reading_max);
   }
 
   void hand_over() {
@@ -228,10 +243,13 @@ class SimulatedStream final : public net::Stream, private coroutine::Timer {
   net::detail::ReadHalf input_;
   std::optional<Error> failure_;  // Set when closed or broken.
   bool finished_ = false;         // By finish_writing().
+  bool evicted_ = false;
   std::size_t under_way_bytes_ = 0;
   TimePoint reading_since_ = now();
   net::StreamStatistics statistics_{.opened_at = now(), .heard_at = now()};
   coroutine::Event writable_{"stream write"};
+  net::ByteBudget::Account account_;
+  net::ByteBudget::Share held_{&account_};
 };
 
 class SimulatedListener final : public net::Listener {

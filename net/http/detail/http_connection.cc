@@ -61,6 +61,7 @@ HttpConnection::HttpConnection(Host& host, const HttpServer::Options& options, s
       options_(options),
       id_(id),
       stream_(std::move(stream)),
+      held_(stream_->account()),
       peer_(to_string(stream_->peer_endpoint())) {}
 
 void HttpConnection::start() {
@@ -123,10 +124,18 @@ void HttpConnection::on_time_closing() {
 }
 
 void HttpConnection::regulate_reading() {
+  count_held();
   if (state_ == State::ended || stream_->is_closed()) return;
   const bool is_waiting = state_ == State::serving || waits_for_room_;
   const bool is_full = is_waiting && input_.size() > options_.pipelined_bytes_max;
   pause_.regulate(*stream_, is_full, !is_full);
+}
+
+void HttpConnection::count_held() {
+  const std::size_t waiting = input_.capacity();
+  held_.set(messages_ == nullptr ? waiting
+                                 : waiting + messages_->request.body.capacity() +
+                                       messages_->response.body.capacity());
 }
 
 std::size_t HttpConnection::read(std::span<const std::byte> bytes) {
@@ -211,6 +220,7 @@ void HttpConnection::settle(bool goes_on) {
   watcher_ = nullptr;
   ++answered_count_;
   host_.give_back(std::move(messages_));
+  count_held();
   idle_since_ = now();
   host_.answered(*this);
   if (state_ == State::ended) return host_.ended(*this);
@@ -230,6 +240,7 @@ void HttpConnection::settle(bool goes_on) {
 
 void HttpConnection::wait_for_request() {
   if (input_.capacity() > 0) input_ = {};
+  count_held();
   timers().arm(*this, Deadline::after(options_.limits.idle_time_max));
 }
 
@@ -313,6 +324,9 @@ void HttpConnection::answer() {
   if (state_ != State::serving) return settle(false);
   const std::size_t body_bytes = messages_->response.body.size();
   const auto text = make_answer();
+  // The output has it now, and a slow peer may take long.
+  if (body_bytes > small_body_bytes) std::string().swap(messages_->response.body);
+  count_held();
   const Deadline deadline = Deadline::after(options_.limits.response_time_max);
   sending_since_ = now();
   auto written = stream_->write_all(text, deadline);

@@ -113,6 +113,8 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   std::span<const std::byte> put_in_output(std::string_view head, std::string_view body);
   void settle(bool goes_on);
   void wait_for_request();
+  // Tells the account of the connection how much memory the requests and the answer take.
+  void count_held();
   void refuse(unsigned status);
   void write_at_once(std::string_view text);
   void finish_writing();
@@ -122,6 +124,7 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   const HttpServer::Options& options_;
   const std::uint64_t id_;
   const std::unique_ptr<Stream> stream_;
+  ByteBudget::Share held_;
   const std::string peer_;
   State state_ = State::reading;
   TimePoint idle_since_ = now();

@@ -36,6 +36,7 @@ TlsStream::TlsStream(std::unique_ptr<Stream> inner, std::shared_ptr<const TlsSet
     : Timer([](Timer& timer) { static_cast<TlsStream&>(timer).on_time(); }),
       shared_(std::move(shared)),
       inner_(std::move(inner)),
+      held_(inner_->account()),
       session_(std::move(settings), role, *shared_),
       output_bytes_max_(options.output_bytes_max),
       plain_(shared_->buffers, "TLS stream read") {}
@@ -203,7 +204,12 @@ void TlsStream::send_sealed() {
     }
     session_.release_sealed();
   }
+  count_held();
   finish_inner();
+}
+
+void TlsStream::count_held() {
+  held_.set(output_.capacity() + session_.sealed().capacity() + plain_.early_capacity());
 }
 
 void TlsStream::force_sealed() {

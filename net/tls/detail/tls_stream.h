@@ -75,6 +75,7 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
     statistics.is_encrypted = true;
     return statistics;
   }
+  ByteBudget::Account* account() override { return inner_->account(); }
   PartingStreams* parting_streams() override { return inner_->parting_streams(); }
   std::string_view peer_identity() const override { return peer_identity_; }
 
@@ -110,10 +111,13 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
   void finish_inner();
   void on_time();
   void end_turn_soon();
+  // Tells the account of the connection how much memory waits here.
+  void count_held();
 
   // Outlives the session, which borrows from it.
   const std::shared_ptr<TlsShared> shared_;
   std::unique_ptr<Stream> inner_;
+  ByteBudget::Share held_;
   TlsSession session_;
   const std::size_t output_bytes_max_;
   State state_ = State::shaking_hands;

@@ -46,6 +46,7 @@ void TlsStream::resume_reading() {
 }
 
 void TlsStream::regulate_inner() {
+  count_held();
   if (state_ != State::open) return;
   const bool has_enough = plain_.is_paused() || plain_.early_size() >= early_plain_bytes_max;
   inner_pause_.regulate(*inner_, has_enough, !plain_.has_early());

@@ -39,6 +39,7 @@ Result<std::size_t> SocketStream::read_some(std::span<std::byte> buffer, Deadlin
   if (!input_.has_early() && !input_.has_ended()) start_reading();
   auto count = input_.read_some(buffer, deadline);
   if (!count) return std::move(count.error()).with_context(name());
+  count_held();
   if (*count == 0 && failure_) return *failure_;
   return *count;
 }
@@ -50,6 +51,7 @@ void SocketStream::set_read_sink(ReadSink& sink) {
 // Reading goes on with the next reader, when that has taken what waits here.
 void SocketStream::release_read_sink(std::span<const std::byte> unread) {
   input_.release_sink(unread);
+  count_held();
   stop_reading();
 }
 
@@ -64,7 +66,9 @@ void SocketStream::resume_reading() {
 }
 
 bool SocketStream::sink_is_open() const {
-  return !input_.is_paused() && unsent_bytes() <= options_.output_while_reading_max;
+  if (input_.is_paused()) return false;
+  const bool is_tight = options_.budget != nullptr && options_.budget->is_tight();
+  return unsent_bytes() <= (is_tight ? 0 : options_.output_while_reading_max);
 }
 
 void SocketStream::stop_reading() {
@@ -135,6 +139,7 @@ void SocketStream::on_read(ssize_t signed_count) {
   if (signed_count < 0) return on_read_end(static_cast<int>(signed_count));
   if (input_.feeds_sink()) return;  // It is given nothing in this turn.
   input_.fill(static_cast<std::size_t>(signed_count));
+  count_held();
   if (input_.early_size() == early_bytes_max) stop_reading();
 }
 
@@ -142,6 +147,7 @@ void SocketStream::give_to_sink(std::span<const std::byte> bytes) {
   if (input_.feeds_sink() && sink_is_open()) return input_.sink().on_bytes(bytes);
   stop_reading();
   input_.keep(bytes);
+  count_held();
 }
 
 void SocketStream::on_read_end(int status) {

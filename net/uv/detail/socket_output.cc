@@ -141,6 +141,7 @@ void SocketStream::on_written(int status) {
   const bool reading_waits = input_.has_sink() && !reading_;
   if (!output_.empty() || (finishing_ && !finished_) || reading_waits) loop_.add_due(*this);
   output_changed();
+  count_held();
 }
 
 void SocketStream::fail_writing(int status) {

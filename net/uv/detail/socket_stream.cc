@@ -29,6 +29,7 @@ SocketStream::SocketStream(EventLoop::Impl& loop, Transport transport, const Str
       input_(loop.buffers, "stream read"),
       options_(options) {
   ++loop_.open_count;
+  if (options_.budget != nullptr) account_.open(*options_.budget, *this);
 }
 
 SocketStream::~SocketStream() { close(); }
@@ -131,7 +132,11 @@ StreamStatistics SocketStream::statistics() const {
 PartingStreams* SocketStream::parting_streams() { return &loop_.parting_streams; }
 
 void SocketStream::end_turn() {
+  if (evicted_ && !failure_) {
+    return break_off(Error(Code::unavailable, name() + ": closed, as it held too much memory"));
+  }
   send_output();
+  count_held();
   if (!input_.has_sink()) return;
   const bool is_open = sink_is_open();
   if (input_.has_early()) {
@@ -150,6 +155,7 @@ void SocketStream::close() {
   if (!failure_) failure_ = Error(Code::unavailable, name() + ": closed");
   loop_.remove_due(*this);
   release_socket();
+  count_held();
 }
 
 void SocketStream::break_off(Error error) {
@@ -165,6 +171,19 @@ void SocketStream::release_socket() {
   drop_output();
   std::exchange(socket_, nullptr)->release();
   --loop_.open_count;
+  count_held();
+}
+
+void SocketStream::evict() {
+  evicted_ = true;
+  loop_.add_due(*this);
+  loop_.keep_awake = true;
+}
+
+void SocketStream::count_held() {
+  if (options_.budget == nullptr) return;
+  const std::size_t sending = socket_ == nullptr ? 0 : socket_->sending.capacity();
+  held_.set(output_.capacity() + sending + input_.early_capacity());
 }
 
 }  // namespace corolane::net::detail

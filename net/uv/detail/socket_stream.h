@@ -29,7 +29,10 @@ namespace corolane::net::detail {
 struct SocketAddress;
 struct SocketHandle;
 
-class SocketStream final : public Stream, public Due, private coroutine::Timer {
+class SocketStream final : public Stream,
+                           public Due,
+                           private ByteBudget::Account::Owner,
+                           private coroutine::Timer {
  public:
   enum class Transport : std::uint8_t { tcp, unix_socket };
 
@@ -60,6 +63,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   const Endpoint& peer_endpoint() const override { return peer_; }
   const Endpoint& local_endpoint() const override { return local_; }
   StreamStatistics statistics() const override;
+  ByteBudget::Account* account() override { return &account_; }
   PartingStreams* parting_streams() override;
 
   // Sends the output of the turn, and delivers waiting input to the sink. May destroy the stream.
@@ -76,6 +80,10 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   // Ends both directions at once. May destroy the stream.
   void break_off(Error error);
   void release_socket();
+  // The loop closes it at the end of the turn.
+  void evict() override;
+  // Tells the account how much memory the buffers take now.
+  void count_held();
   std::string name() const;
 
   // Reading.
@@ -121,6 +129,7 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   TimePoint heard_at_{};              // When the last of them came.
   TimePoint reading_since_{};         // While it reads.
   bool reading_ = false;
+  bool evicted_ = false;
   bool sending_ = false;              // libuv waits until the peer takes more.
   bool finishing_ = false;            // finish_writing() was called,
   bool finished_ = false;             // and the peer hears of it after the output.
@@ -138,6 +147,8 @@ class SocketStream final : public Stream, public Due, private coroutine::Timer {
   TimePoint opened_at_{};
   Endpoint peer_;
   Endpoint local_;
+  ByteBudget::Account account_;
+  ByteBudget::Share held_{&account_};
 };
 
 }  // namespace corolane::net::detail

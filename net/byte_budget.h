@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Bounds the memory that the peers of a server take together: half a message, input that waits,
+// requests that are not served yet, output that is not sent.
+//
+//   ByteBudget budget(std::size_t{256} << 20);
+//   auto listener = network.listen(endpoint, {.stream = {.budget = &budget}});
+//   ...
+//   if (!budget.take(request_bytes)) return refuse("the server has no room for more requests");
+//
+// Each connection has an account for what it holds. From three quarters of the budget on it is
+// tight: take() fails, and a connection that has unsent output is not read. At the end of the
+// budget the connections that hold the most are closed until the rest fits, so that those that hold
+// little need not care about them.
+//
+// An account that grows or shrinks moves between classes of sizes, each twice as large as the one
+// before: finding the largest costs the same for any number of connections, and is right within a
+// factor of two. Of one class the first to enter it goes first.
+//
+// Not thread-safe, never suspends. Accounts that outlive it count nothing any more.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace corolane::net {
+
+class ByteBudget {
+ public:
+  class Account;
+
+  // Holds something for which a connection has an account.
+  class Share;
+
+  struct Statistics {
+    std::size_t bytes = 0;  // Held now.
+    std::size_t bytes_max = 0;
+    std::uint64_t evicted_count = 0;  // Connections that were closed for what they held.
+    std::uint64_t refused_count = 0;  // Calls of take() that failed.
+  };
+
+  explicit ByteBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  ~ByteBudget();
+  ByteBudget(const ByteBudget&) = delete;
+  ByteBudget& operator=(const ByteBudget&) = delete;
+
+  // Takes effect when something is held or taken the next time.
+  void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
+
+  bool is_tight() const { return bytes_ > tight_from(); }
+  // Takes bytes for which no connection has an account. False, and nothing is taken, when the
+  // budget would be tight.
+  bool take(std::size_t bytes);
+  void give_back(std::size_t bytes) { bytes_ -= bytes; }
+
+  Statistics statistics() const;
+
+ private:
+  // Closing a smaller account would not help.
+  static constexpr std::size_t least_evicted_bytes = 1024;
+
+  std::size_t tight_from() const { return bytes_max_ - bytes_max_ / 4; }
+  void set(Account& account, std::size_t bytes);
+  void enter_class(Account& account);
+  void leave_class(Account& account);
+  void evict_largest();
+
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::uint64_t evicted_count_ = 0;
+  std::uint64_t refused_count_ = 0;
+  struct Class {
+    Account* first = nullptr;
+    Account* last = nullptr;
+  };
+  std::array<Class, 65> classes_;  // By the number of bits of the size.
+};
+
+// What one connection holds. A default one belongs to no budget and counts nothing.
+class ByteBudget::Account {
+ public:
+  class Owner {
+   public:
+    // Closes the connection, but not in this call: the owner does it later in the same turn. Its
+    // bytes do not count from now on.
+    virtual void evict() = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Account() = default;
+  ~Account() { close(); }
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  // Call it once, before anything is held. `owner` outlives it, or its close().
+  void open(ByteBudget& budget, Owner& owner);
+  // Gives everything back, and counts nothing any more.
+  void close();
+
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  friend class ByteBudget;
+
+  ByteBudget* budget_ = nullptr;
+  Owner* owner_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t class_ = 0;
+  Account* before_ = nullptr;
+  Account* behind_ = nullptr;
+};
+
+// The buffers of a stream hold one share of its account, its reader another one.
+class ByteBudget::Share {
+ public:
+  // Null: counts nothing. `account` outlives it.
+  explicit Share(Account* account) : account_(account) {}
+  ~Share() { set(0); }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+
+  // Says how many bytes it holds now. May call evict() of any account.
+  void set(std::size_t bytes) {
+    if (bytes != bytes_) change(bytes);
+  }
+
+ private:
+  void change(std::size_t bytes);
+
+  Account* account_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace corolane::net
