@@ -253,6 +253,10 @@ void describe(config::Section& section, ClientsConfig& value) {
   section.field("request_size_max", value.request_size_max,
                 "Largest request that a client may send.",
                 config::between(config::kibibyte, 64 * config::mebibyte));
+  section.field("memory_max", value.memory_max,
+                "The memory of requests that are not served and of replies that are not sent, over "
+                "all shards; above it the clients that hold the most are closed.",
+                config::at_least(16 * config::mebibyte), config::live);
   section.field("login", value.login, "How clients prove who they are.");
   section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
   section.rule({"login.certificate", "login.jwt_issuer", "login.jwt_audience"},

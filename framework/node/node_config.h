@@ -84,6 +84,8 @@ struct ClientsConfig {
   std::size_t connections_per_principal_max = 256;
   std::size_t calls_per_principal_max = 4'096;
   config::Bytes request_size_max = 64 * config::kibibyte;
+  // Over all shards; each has an equal part.
+  config::Bytes memory_max = 256 * config::mebibyte;
   LoginConfig login;
   TlsConfig tls;
 };

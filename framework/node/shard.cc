@@ -29,11 +29,13 @@ namespace {
 
 // The number of connections stays at its default: client connections have a limit that all shards
 // share, and other nodes make one per shard, far fewer than the default.
-rpc::Server::Options rpc_options(const ClientsConfig& config) {
+rpc::Server::Options rpc_options(const NodeConfig& node) {
+  const ClientsConfig& config = node.clients;
   return {.address_share_percent = config.address_share,
           .calls_per_connection_max = config.calls_per_connection_max,
           .connections_per_principal_max = config.connections_per_principal_max,
-          .calls_per_principal_max = config.calls_per_principal_max};
+          .calls_per_principal_max = config.calls_per_principal_max,
+          .client_bytes_max = config.memory_max.count / node.shard_count()};
 }
 
 net::TlsOptions tls_options(const TlsConfig& config) {
@@ -67,8 +69,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
       client_login_(std::make_unique<detail::ClientLogin>(
           surroundings.config.clients.login, surroundings.login, surroundings.wall_clock)),
       router_(std::make_unique<detail::ObjectRouter>(network, index)),
-      rpc_server_(
-          std::make_unique<rpc::Server>(network, rpc_options(surroundings.config.clients))) {
+      rpc_server_(std::make_unique<rpc::Server>(network, rpc_options(surroundings.config))) {
   router_->set_slow_calls(telemetry_->slow_calls());
   add_shard_metrics(metrics_, *this);
   telemetry_->watch(*rpc_server_);
@@ -172,7 +173,7 @@ void Shard::change(const NodeConfig& config) {
   client_door_->change();
   cluster_network_->change();
   client_login_->change();
-  rpc_server_->set_limits(rpc_options(config.clients));
+  rpc_server_->set_limits(rpc_options(config));
   telemetry_->apply(config.tracing, config.call_log);
   if (host_ == nullptr) return;
   const auto objects = host_options(config.objects, config.shard_count());
@@ -200,7 +201,8 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
   http_server_ = std::make_unique<net::HttpServer>(
       client_door_->http(), *http_face_,
       net::HttpServer::Options{.limits = {.body_bytes_max = clients.request_size_max.count},
-                               .connections = &surroundings_.client_connections});
+                               .connections = &surroundings_.client_connections,
+                               .budget = &rpc_server_->client_bytes()});
   return http_server_->listen(endpoint, shares_port);
 }
 

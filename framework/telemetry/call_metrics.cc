@@ -56,6 +56,15 @@ void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& 
   out.counter("corolane_rpc_calls_above_share_total",
               "Calls that were refused because their address already has its share of calls.", {},
               statistics.above_share_count);
+  out.gauge("corolane_rpc_client_bytes",
+            "Memory that clients hold: requests that are not served, replies that are not sent.",
+            {}, statistics.client_bytes.bytes);
+  out.counter("corolane_rpc_clients_evicted_total",
+              "Clients that were closed because they held too much memory.", {},
+              statistics.client_bytes.evicted_count);
+  out.counter("corolane_rpc_calls_without_memory_total",
+              "Calls that were refused because clients hold too much memory.", {},
+              statistics.client_bytes.refused_count);
   for (std::size_t i = 0; i < priority_names.size(); ++i) {
     out.counter("corolane_rpc_calls_shed_total", "Calls that were refused for overload.",
                 {{"priority", priority_names[i]}}, statistics.shed_counts[i]);

@@ -66,7 +66,8 @@ class Server::Impl final : private detail::ServerConnection::Host {
         client_connections_(connection_limits(options, Door::clients)),
         call_shares_(call_limits(options)),
         principals_(principal_limits(options)),
-        dispatcher_(options_) {
+        client_bytes_(options.client_bytes_max),
+        dispatcher_(options_, client_bytes_) {
     // protobuf would log a line for each malformed request; their senders get an error, and they
     // are counted.
     [[maybe_unused]] static const auto previous = google::protobuf::SetLogHandler(nullptr);
@@ -76,6 +77,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   const detail::Dispatcher& dispatcher() const { return dispatcher_; }
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
   net::AddressShares& call_shares() { return call_shares_; }
+  net::ByteBudget& client_bytes() { return client_bytes_; }
   detail::PrincipalCounts& principals_of_all() { return principals_; }
   void set_limits(const Options& options);
   Result<void> stop(Deadline deadline);
@@ -109,6 +111,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::ConnectionBound client_connections_;
   net::AddressShares call_shares_;
   detail::PrincipalCounts principals_;
+  net::ByteBudget client_bytes_;
   std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   net::Graveyard<detail::ServerConnection> ended_;
@@ -133,9 +136,11 @@ Result<net::Endpoint> Server::Impl::listen(const net::Endpoint& endpoint, Listen
     return Error(Code::invalid_argument,
                  "a listener has a shared key, for nodes, or a login, for clients");
   }
+  const bool is_for_clients = options.door == Door::clients;
   net::Network& network = options.network == nullptr ? network_ : *options.network;
   auto listener =
-      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max},
+      network.listen(endpoint, {.stream = {.output_while_reading_max = output_while_reading_max,
+                                           .budget = is_for_clients ? &client_bytes_ : nullptr},
                                 .shares_port = options.shares_port});
   if (!listener) return listener.error();
   Listening& listening = listenings_.emplace_back(
@@ -158,6 +163,8 @@ void Server::Impl::set_limits(const Options& options) {
   options_.calls_per_principal_max = options.calls_per_principal_max;
   call_shares_.set_limits(call_limits(options_));
   principals_.set_limits(principal_limits(options_));
+  options_.client_bytes_max = options.client_bytes_max;
+  client_bytes_.set_bytes_max(options.client_bytes_max);
 }
 
 net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
@@ -309,6 +316,7 @@ Server::Statistics Server::Impl::statistics() const {
     statistics.sent_bytes += connection->sent_bytes();
   }
   statistics.above_share_count = call_shares_.statistics().refused_count;
+  statistics.client_bytes = client_bytes_.statistics();
   dispatcher_.count_into(statistics);
   return statistics;
 }
@@ -350,6 +358,8 @@ detail::PrincipalCounts& Server::principals() { return impl_->principals_of_all(
 void Server::set_limits(const Options& options) { impl_->set_limits(options); }
 
 net::AddressShares& Server::call_shares() { return impl_->call_shares(); }
+
+net::ByteBudget& Server::client_bytes() { return impl_->client_bytes(); }
 
 Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
 

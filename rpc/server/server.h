@@ -24,6 +24,7 @@
 #include "coroutine/base/histogram.h"
 #include "coroutine/base/result.h"
 #include "net/address_shares.h"
+#include "net/byte_budget.h"
 #include "net/connection_bound.h"
 #include "net/network.h"
 #include "rpc/context.h"
@@ -58,8 +59,11 @@ class Server {
     std::chrono::seconds hello_time_max{5};      // A peer without a hello by then is closed.
     // While stopping: how long a client may take to answer go_away.
     std::chrono::milliseconds leave_time_max{1'000};
-    // How much memory large decoded requests may take until they are served.
-    std::size_t decoded_bytes_max = std::size_t{256} << 20;
+    // The memory that all clients together may hold: half a request, large decoded requests until
+    // they are served, replies that are not sent. See net::ByteBudget.
+    std::size_t client_bytes_max = std::size_t{256} << 20;
+    // The same for nodes, of which only large decoded requests are counted.
+    std::size_t node_bytes_max = std::size_t{256} << 20;
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
     std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.
@@ -119,6 +123,7 @@ class Server {
     std::array<std::uint64_t, priority_count> shed_counts{};
     // Calls refused because their address already holds its share.
     std::uint64_t above_share_count = 0;
+    net::ByteBudget::Statistics client_bytes = {};
     std::vector<Histogram> queue_delay_us;
     std::vector<MethodStatistics> methods;  // By name.
   };
@@ -146,12 +151,14 @@ class Server {
   // several endpoints.
   Result<net::Endpoint> listen(const net::Endpoint& endpoint, ListenOptions options);
 
-  // Updates connection_count_max, address_share_percent and the limits of a connection and of a
-  // principal for new connections and calls.
+  // Updates connection_count_max, address_share_percent, client_bytes_max and the limits of a
+  // connection and of a principal, from now on.
   void set_limits(const Options& options);
 
   // Counts the calls of clients by address, over HTTP too. Lives as long as the server.
   net::AddressShares& call_shares();
+  // What clients hold, for other servers that let clients call this one, and for statistics.
+  net::ByteBudget& client_bytes();
 
   // Drains the server so that no call is lost: stops accepting, asks every client to leave, serves
   // the requests that they sent before they left, and suspends until all handlers have ended.

@@ -103,8 +103,9 @@ inline constexpr std::int64_t stream_window_bytes = 64 * 1024;
 inline constexpr std::size_t hello_bytes_max = 5 * 1024;
 // The largest payload that any end sends, so that sizes add up within 32 bits.
 inline constexpr std::size_t frame_payload_bytes_max = std::size_t{1} << 30;
-// Buffers that grew larger for a frame are freed after it.
-inline constexpr std::size_t kept_buffer_bytes = 64 * 1024;
+// Buffers that grew larger for a frame are freed after it: an idle connection keeps next to
+// nothing.
+inline constexpr std::size_t kept_buffer_bytes = 4 * 1024;
 
 void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> out);
 
@@ -176,6 +177,8 @@ class FrameDecoder {
   bool has_unfinished() const {
     return to_skip_bytes_ > 0 || (!partial_.empty() && !partial_done_);
   }
+  // The memory for an unfinished frame.
+  std::size_t held_bytes() const { return partial_.capacity(); }
 
  private:
   bool skip();

@@ -30,7 +30,7 @@ Call::Call(Owner& owner)
     : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }), owner_(owner) {}
 
 Result<void> Call::take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
-                        MemoryBudget& budget) {
+                        net::ByteBudget& budget) {
   served_ = &served;
   inbox_budget_ = &budget;
   payload_bytes_ = payload_bytes;

@@ -16,10 +16,10 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/timer_wheel.h"
+#include "net/byte_budget.h"
 #include "rpc/context.h"
 #include "rpc/detail/function_ref.h"
 #include "rpc/server/detail/caller.h"
-#include "rpc/server/detail/memory_budget.h"
 #include "rpc/server/detail/request_arena.h"
 #include "rpc/server/detail/served_method.h"
 #include "rpc/service.h"
@@ -54,7 +54,7 @@ class Call final : public Messages, private coroutine::Timer {
   // Reads the request, of that size on the wire. Fails as `read` does, and with resource_exhausted
   // when the decoded messages exceed the budget.
   Result<void> take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
-                    MemoryBudget& budget);
+                    net::ByteBudget& budget);
   // The call came from `caller` under the caller's id. From now on the deadline ends it.
   void accept(Caller& caller, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
   // From now on the call has a task, which cancel() and the deadline cancel.
@@ -125,10 +125,10 @@ class Call final : public Messages, private coroutine::Timer {
   google::protobuf::Message* (*new_request_)(google::protobuf::Arena* arena) = nullptr;
   google::protobuf::Message* request_ = nullptr;
   RequestExtension* extension_ = nullptr;
-  bool has_extension_ = false;      // Whether the request had one.
-  std::size_t payload_bytes_ = 0;   // On the wire.
-  MemoryBudget* budget_ = nullptr;  // Set when the request has taken some of it.
-  MemoryBudget* inbox_budget_ = nullptr;
+  bool has_extension_ = false;         // Whether the request had one.
+  std::size_t payload_bytes_ = 0;      // On the wire.
+  net::ByteBudget* budget_ = nullptr;  // Set when the request has taken some of it.
+  net::ByteBudget* inbox_budget_ = nullptr;
   std::size_t inbox_bytes_ = 0;  // Taken of it for items that are not read yet.
   std::size_t taken_bytes_ = 0;
   Caller* caller_ = nullptr;

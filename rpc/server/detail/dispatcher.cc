@@ -53,10 +53,11 @@ bool has_less_than_a_tenth_left(std::size_t count, std::size_t count_max) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(const Server::Options& options)
+Dispatcher::Dispatcher(const Server::Options& options, net::ByteBudget& client_bytes)
     : options_(options),
       admission_(options.admission),
-      memory_(options.decoded_bytes_max),
+      client_bytes_(client_bytes),
+      node_bytes_(options.node_bytes_max),
       jitter_(net::seed_or_random(options.random_seed)),
       calls_(*this) {}
 
@@ -107,7 +108,8 @@ Result<Call*> Dispatcher::take_on_unless_full(Caller& caller, ServedMethod& serv
   if (!verdict.is_admitted) return overload(served.method->priority, verdict.delay);
 
   Call& call = calls_.take();
-  if (auto taken = call.take(served, arrival.payload_bytes, read, memory_); !taken) {
+  net::ByteBudget& budget = caller.door() == Door::clients ? client_bytes_ : node_bytes_;
+  if (auto taken = call.take(served, arrival.payload_bytes, read, budget); !taken) {
     calls_.give_back(call);
     return taken.error();
   }

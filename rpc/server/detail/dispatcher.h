@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "coroutine/task_group.h"
+#include "net/byte_budget.h"
 #include "rpc/detail/jitter.h"
 #include "rpc/server/detail/admission.h"
 #include "rpc/server/detail/call.h"
-#include "rpc/server/detail/memory_budget.h"
 #include "rpc/server/detail/served_method.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/detail/call_ring.h"
@@ -29,7 +29,8 @@ class ServerConnection;
 
 class Dispatcher final : private Call::Owner {
  public:
-  explicit Dispatcher(const Server::Options& options);
+  // What clients hold counts in `client_bytes`, which outlives it.
+  Dispatcher(const Server::Options& options, net::ByteBudget& client_bytes);
 
   Result<void> add(Service& service, Server::Audience audience) {
     return methods_.add(service, audience);
@@ -92,7 +93,9 @@ class Dispatcher final : private Call::Owner {
   ServedMethods methods_;
   Around around_;
   Admission admission_;
-  MemoryBudget memory_;  // For waiting and running requests.
+  // For requests that wait or run.
+  net::ByteBudget& client_bytes_;
+  net::ByteBudget node_bytes_;
   std::array<CallRing, priority_count> waiting_;
   std::size_t beginning_count_ = 0;  // Calls whose task has not run yet.
   Jitter jitter_;

@@ -21,7 +21,7 @@ class RequestArena {
 
   // Nothing has spilled over.
   bool is_in_block() const { return spilled_bytes() == 0; }
-  // The memory that a decoded request with this size on the wire takes from a MemoryBudget. Empty
+  // The memory that a decoded request with this size on the wire takes from a budget. Empty
   // sub-messages grow to forty times their wire size. The content of strings is not in the arena,
   // but it is at most what was on the wire.
   std::size_t counted_bytes(std::size_t wire_bytes) const {

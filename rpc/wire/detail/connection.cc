@@ -50,6 +50,7 @@ Connection::Connection(std::unique_ptr<net::Stream> stream, Handshake handshake,
                        const Limits& limits)
     : Timer([](Timer& timer) { static_cast<Connection&>(timer).on_time(); }),
       stream_(std::move(stream)),
+      held_(stream_->account()),
       handshake_(std::move(handshake)),
       limits_(limits),
       decoder_(std::min(hello_bytes_max, handshake_.payload_bytes_max())),
@@ -228,6 +229,7 @@ void Connection::on_time() {
 // Costs nothing for a frame that arrives in one piece, and no timer for others: look_for_life()
 // checks.
 void Connection::note_unfinished_frame() {
+  held_.set(decoder_.held_bytes());
   if (unfinished_ || !decoder_.has_unfinished()) return;
   unfinished_ = {.since = heard_at(), .received_bytes = received_bytes_};
 }

@@ -124,6 +124,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   void break_off(const Error& reason);
 
   std::unique_ptr<net::Stream> stream_;
+  net::ByteBudget::Share held_;  // By the decoder.
   Handshake handshake_;
   const Limits limits_;
   FrameDecoder decoder_;

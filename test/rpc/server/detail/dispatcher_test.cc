@@ -47,7 +47,7 @@ const std::size_t beginning_max = Admission({}).beginning_max();
 class DispatcherWorld final : private ServerConnection::Host {
  public:
   explicit DispatcherWorld(const Server::Options& options = {}, Door door = Door::nodes)
-      : dispatcher(options) {
+      : dispatcher(options, client_bytes_) {
     check(dispatcher.add(echo, Server::Audience::as_marked) &&
               dispatcher.add(ranked, Server::Audience::as_marked),
           "the services can be added");
@@ -160,6 +160,7 @@ class DispatcherWorld final : private ServerConnection::Host {
   const rpc::Security security_;
   rpc::detail::PrincipalCounts principals_{{}};
   sim::SimulatedNetwork network_;
+  net::ByteBudget client_bytes_{std::size_t{1} << 30};
 
  public:
   int ended_count = 0;
@@ -255,7 +256,7 @@ TEST(DispatcherTest, MalformedRequestIsRefusedWithoutATask) {
 }
 
 TEST(DispatcherTest, LargeRequestsShareABudgetThatTheyGiveBack) {
-  DispatcherWorld world({.decoded_bytes_max = 100'000});
+  DispatcherWorld world({.node_bytes_max = 100'000});
   const SleepRequest large = make_sleep(5ms, std::string(60'000, 'x'));
   for (std::uint64_t round = 0; round < 3; ++round) {
     world.serve("Echo/Sleep", 3 * round, large);
