@@ -56,9 +56,6 @@ void Admission::leaves(Priority priority, Share& connection, Share& method) {
 }
 
 void Admission::note_wait(Priority priority, TimePoint arrived_at, TimePoint now) {
-  beginning_max_ =
-      std::clamp(static_cast<std::size_t>(beginning_time / std::max(pace_, least_pace)),
-                 beginning_least, beginning_most);
   Class& own = classes_[static_cast<std::size_t>(priority)];
   if (now >= own.interval_end) {
     // An interval in which no call began says nothing.
@@ -78,6 +75,10 @@ void Admission::note_begun(TimePoint now, bool is_backlog) {
   if (was_backlog_) {
     const Duration pace = now - last_begun_at_;
     pace_ = pace_ == Duration::zero() ? pace : pace_ + (pace - pace_) / pace_memory;
+    constexpr Duration quick = beginning_time / beginning_most;
+    beginning_max_ = pace_ <= quick ? beginning_most
+                                    : std::max(static_cast<std::size_t>(beginning_time / pace_),
+                                               beginning_least);
   }
   was_backlog_ = is_backlog;
   last_begun_at_ = now;

@@ -51,8 +51,9 @@ class Admission {
   // `arrived_at`.
   void note_wait(Priority priority, TimePoint arrived_at, TimePoint now);
 
-  // A call has begun. With `is_backlog` others follow right behind it, so the time until the next
-  // one begins measures the pace.
+  // The handler of a call begins; one that has expired before costs next to nothing, and says
+  // nothing of the pace. With `is_backlog` others follow right behind it, so the time until the
+  // next one begins measures the pace.
   void note_begun(TimePoint now, bool is_backlog);
 
   // How many calls may have a stack before they have begun: about a millisecond's worth, so that a

@@ -63,11 +63,13 @@ void Call::accept(Caller& caller, std::uint64_t id, Deadline deadline, TimePoint
   coroutine::Scheduler::current().timers().arm(*this, deadline);
 }
 
-void Call::run(const Around& around, TimePoint now) {
-  // Its caller may have given up while the task waited for its turn, or the deadline may have
-  // passed.
+bool Call::will_begin(TimePoint now) {
   expired_ = expired_ || deadline_.time() <= now;
   begun_ = !expired_ && !coroutine::is_cancelled();
+  return begun_;
+}
+
+void Call::run(const Around& around, TimePoint now) {
   Context::Facts facts{.deadline = deadline_,
                        .door = caller_->door(),
                        .may_take_last_stacks = caller_->shares.is_newcomer(),

@@ -224,7 +224,7 @@ void Dispatcher::run(Call& call) {
   const Duration queue_delay = begun_at - call.arrived_at();
   note_queue_delay(call.served().method->priority, queue_delay);
   if (queue_delay > Duration::zero()) call.served().statistics.queue_time += queue_delay;
-  admission_.note_begun(begun_at, beginning_count_ > 0);
+  if (call.will_begin(begun_at)) admission_.note_begun(begun_at, beginning_count_ > 0);
   if (admission_.waiting_count() > 0 && beginning_count_ <= admission_.beginning_max() / 2) {
     begin_waiting(begun_at);
   }

@@ -129,6 +129,11 @@ TEST_F(AdmissionTest, SlowCallsGetFewStacksInAdvance) {
   EXPECT_EQ(admission_.beginning_max(), 2u);
 }
 
+TEST_F(AdmissionTest, SlowCallsGetFewStacksInAdvanceBeforeAnyHasWaited) {
+  for (int i = 0; i < 20; ++i) admission_.note_begun(time_ += 1ms, true);
+  EXPECT_EQ(admission_.beginning_max(), 2u);
+}
+
 TEST_F(AdmissionTest, WaitingCallsNeverExceedTheLimit) {
   options_.waiting_max = 50;
   Admission small(options_);

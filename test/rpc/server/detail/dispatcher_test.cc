@@ -317,6 +317,22 @@ TEST(DispatcherTest, CallThatWaitedPastItsDeadlineNeverBegins) {
   EXPECT_THAT(world.ranked.begun, Not(Contains("late")));
 }
 
+TEST(DispatcherTest, CallsThatExpiredDoNotMakeTheQueueSeemFast) {
+  DispatcherWorld world;
+  world.ranked.work_time = 5ms;
+  for (std::uint64_t id = 1; id <= beginning_max; ++id) {
+    world.serve("Ranked/InSession", id, make_echo("slow"), 20ms);
+  }
+  world.settle();
+  EXPECT_EQ(world.ranked.begun.size(), 4u) << "the others have expired";
+  // From now on two calls have a stack; those behind them wait, or are refused if that takes long.
+  for (std::uint64_t id = 101; id <= 200; ++id) {
+    world.serve("Ranked/InSession", id, make_echo("later"), 100ms);
+  }
+  EXPECT_LE(world.statistics().waiting_count, 12u) << "each waits for at most half of its time";
+  EXPECT_TRUE(world.dispatcher.drain(Deadline::after(1s)));
+}
+
 TEST(DispatcherTest, CallsAboveTheLengthOfTheQueueAreShed) {
   DispatcherWorld world({.admission = {.waiting_max = 1, .retry_after = 100ms}});
   world.fill();
