@@ -19,12 +19,14 @@ ByteBudget::~ByteBudget() {
 }
 
 bool ByteBudget::take(std::size_t bytes) {
-  const std::size_t limit = tight_from();
-  if (bytes_ > limit || bytes > limit - bytes_) {
+  const std::size_t limit = bytes_max_ / 2;
+  if (request_bytes_ > limit || bytes > limit - request_bytes_) {
     ++refused_count_;
     return false;
   }
+  request_bytes_ += bytes;
   bytes_ += bytes;
+  if (bytes_ > bytes_max_) evict_largest();
   return true;
 }
 
@@ -36,18 +38,23 @@ ByteBudget::Statistics ByteBudget::statistics() const {
 }
 
 void ByteBudget::set(Account& account, std::size_t bytes) {
+  if (account.class_ == evicted_class) {
+    evicted_bytes_ = evicted_bytes_ - account.bytes_ + bytes;
+    account.bytes_ = bytes;
+    return;
+  }
   bytes_ = bytes_ - account.bytes_ + bytes;
   account.bytes_ = bytes;
   if (class_of(bytes) != account.class_) {
     leave_class(account);
-    enter_class(account);
+    enter_class(account, class_of(bytes));
   }
   if (bytes_ > bytes_max_) evict_largest();
 }
 
-void ByteBudget::enter_class(Account& account) {
-  account.class_ = class_of(account.bytes_);
-  Class& entered = classes_[account.class_];
+void ByteBudget::enter_class(Account& account, std::size_t index) {
+  account.class_ = index;
+  Class& entered = classes_[index];
   account.before_ = std::exchange(entered.last, &account);
   (account.before_ == nullptr ? entered.first : account.before_->behind_) = &account;
 }
@@ -60,7 +67,7 @@ void ByteBudget::leave_class(Account& account) {
 }
 
 void ByteBudget::evict_largest() {
-  std::size_t index = classes_.size() - 1;
+  std::size_t index = evicted_class - 1;
   while (bytes_ > bytes_max_ && index >= class_of(least_evicted_bytes)) {
     Account* const largest = classes_[index].first;
     if (largest == nullptr) {
@@ -68,21 +75,23 @@ void ByteBudget::evict_largest() {
       continue;
     }
     ++evicted_count_;
-    Account::Owner& owner = *largest->owner_;
-    largest->close();
-    owner.evict();
+    bytes_ -= largest->bytes_;
+    evicted_bytes_ += largest->bytes_;
+    leave_class(*largest);
+    enter_class(*largest, evicted_class);
+    largest->owner_->evict();
   }
 }
 
 void ByteBudget::Account::open(ByteBudget& budget, Owner& owner) {
   budget_ = &budget;
   owner_ = &owner;
-  budget.enter_class(*this);
+  budget.enter_class(*this, class_of(0));
 }
 
 void ByteBudget::Account::close() {
   if (budget_ == nullptr) return;
-  budget_->bytes_ -= std::exchange(bytes_, 0);
+  (class_ == evicted_class ? budget_->evicted_bytes_ : budget_->bytes_) -= std::exchange(bytes_, 0);
   std::exchange(budget_, nullptr)->leave_class(*this);
 }
 

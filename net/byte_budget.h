@@ -7,10 +7,11 @@
 //   ...
 //   if (!budget.take(request_bytes)) return refuse("the server has no room for more requests");
 //
-// Each connection has an account for what it holds. From three quarters of the budget on it is
-// tight: take() fails, and a connection that has unsent output is not read. At the end of the
-// budget the connections that hold the most are closed until the rest fits, so that those that hold
-// little need not care about them.
+// Each connection has an account for what it holds. At the end of the budget the connections that
+// hold the most are closed until the rest fits, so that those that hold little need not care about
+// them. From three quarters on it is tight, and a connection that has unsent output is not read.
+// Requests that are not served yet belong to no account, since their handlers may run on when their
+// connection is closed. They may take half of the budget, whatever connections hold.
 //
 // An account that grows or shrinks moves between classes of sizes, each twice as large as the one
 // before: finding the largest costs the same for any number of connections, and is right within a
@@ -47,11 +48,17 @@ class ByteBudget {
   // Takes effect when something is held or taken the next time.
   void set_bytes_max(std::size_t bytes_max) { bytes_max_ = bytes_max; }
 
-  bool is_tight() const { return bytes_ > tight_from(); }
-  // Takes bytes for which no connection has an account. False, and nothing is taken, when the
-  // budget would be tight.
+  bool is_tight() const { return bytes_ > bytes_max_ - bytes_max_ / 4; }
+  // Much is still held by connections that are evicted and close at the end of the turn: no more is
+  // read in this turn.
+  bool waits_for_evicted() const { return evicted_bytes_ > bytes_max_ / 16; }
+  // Takes bytes for a request. False, and nothing is taken, when all requests together would take
+  // more than half of the budget. May call evict() of any account.
   bool take(std::size_t bytes);
-  void give_back(std::size_t bytes) { bytes_ -= bytes; }
+  void give_back(std::size_t bytes) {
+    bytes_ -= bytes;
+    request_bytes_ -= bytes;
+  }
 
   Statistics statistics() const;
 
@@ -59,21 +66,24 @@ class ByteBudget {
   // Closing a smaller account would not help.
   static constexpr std::size_t least_evicted_bytes = 1024;
 
-  std::size_t tight_from() const { return bytes_max_ - bytes_max_ / 4; }
   void set(Account& account, std::size_t bytes);
-  void enter_class(Account& account);
+  void enter_class(Account& account, std::size_t index);
   void leave_class(Account& account);
   void evict_largest();
 
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  std::size_t request_bytes_ = 0;  // Among them.
+  std::size_t evicted_bytes_ = 0;  // Not among them: of accounts that are evicted but not closed.
   std::uint64_t evicted_count_ = 0;
   std::uint64_t refused_count_ = 0;
   struct Class {
     Account* first = nullptr;
     Account* last = nullptr;
   };
-  std::array<Class, 65> classes_;  // By the number of bits of the size.
+  // By the number of bits of the size; behind them, those that are evicted.
+  static constexpr std::size_t evicted_class = 65;
+  std::array<Class, evicted_class + 1> classes_;
 };
 
 // What one connection holds. A default one belongs to no budget and counts nothing.
@@ -81,8 +91,8 @@ class ByteBudget::Account {
  public:
   class Owner {
    public:
-    // Closes the connection, but not in this call: the owner does it later in the same turn. Its
-    // bytes do not count from now on.
+    // Closes the connection, and the account, but not in this call: the owner does it later in the
+    // same turn. Its bytes do not count from now on.
     virtual void evict() = 0;
 
    protected:

@@ -85,7 +85,7 @@ struct ClientsConfig {
   std::size_t calls_per_principal_max = 4'096;
   config::Bytes request_size_max = 64 * config::kibibyte;
   // Over all shards; each has an equal part.
-  config::Bytes memory_max = 256 * config::mebibyte;
+  config::Bytes memory_max = 128 * config::mebibyte;
   LoginConfig login;
   TlsConfig tls;
 };

@@ -191,7 +191,10 @@ class SimulatedStream final : public net::Stream,
   }
 
   void deliver_due() {
-    if (std::exchange(evicted_, false) && !is_closed()) return break_off();
+    if (std::exchange(evicted_, false)) {
+      account_.close();
+      if (!is_closed()) return break_off();
+    }
     const TimePoint time = now();
     while (!arriving_.empty() && arriving_.front().due <= time) {
       const Piece piece = std::move(arriving_.front());

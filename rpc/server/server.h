@@ -60,10 +60,11 @@ class Server {
     // While stopping: how long a client may take to answer go_away.
     std::chrono::milliseconds leave_time_max{1'000};
     // The memory that all clients together may hold: half a request, large decoded requests until
-    // they are served, replies that are not sent. See net::ByteBudget.
-    std::size_t client_bytes_max = std::size_t{256} << 20;
-    // The same for nodes, of which only large decoded requests are counted.
-    std::size_t node_bytes_max = std::size_t{256} << 20;
+    // they are served, replies that are not sent. See net::ByteBudget. Their connections take as
+    // much again at most.
+    std::size_t client_bytes_max = std::size_t{128} << 20;
+    // The same for nodes, of which only large decoded requests are counted, which take at most half.
+    std::size_t node_bytes_max = std::size_t{512} << 20;
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
     std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.

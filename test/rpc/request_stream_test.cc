@@ -295,7 +295,7 @@ TEST_F(RequestStreamTest, MalformedAndTooLargeItemsFailTheirOwnCall) {
 TEST_F(RequestStreamTest, ItemsThatWaitCountAsMemoryOfTheServer) {
   TalkService service;
   service.patience = 1s;
-  rpc::Server server(network_, {.node_bytes_max = 70'000});
+  rpc::Server server(network_, {.node_bytes_max = 100'000});
   ASSERT_TRUE(server.add(service));
   ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::nodes}));
   const auto client = rpc::Client::connect(network_, {"server", 2}, Deadline::after(1s));

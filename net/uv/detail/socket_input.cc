@@ -131,6 +131,7 @@ std::span<std::byte> SocketStream::place_to_read() {
 // does not delay the others.
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
+  if (options_.budget != nullptr && options_.budget->waits_for_evicted()) return {};
   return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
 }
 

@@ -132,6 +132,7 @@ StreamStatistics SocketStream::statistics() const {
 PartingStreams* SocketStream::parting_streams() { return &loop_.parting_streams; }
 
 void SocketStream::end_turn() {
+  if (evicted_) account_.close();
   if (evicted_ && !failure_) {
     return break_off(Error(Code::unavailable, name() + ": closed, as it held too much memory"));
   }

@@ -461,7 +461,7 @@ TEST_F(HttpFaceTest, AReplyHasALimit) {
 }
 
 TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
-  rpc::Server server(network_, {.node_bytes_max = 3'000});
+  rpc::Server server(network_, {.node_bytes_max = 6'000});
   ASSERT_TRUE(server.add(echo_) && server.add(mirror_));
   serve_from(server);
   EXPECT_EQ(post("Echo/Echo", R"({"text":")" + std::string(1'000, 'x') + "\"}").status, 200u);

@@ -99,7 +99,7 @@ TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
 }
 
 TEST(ServerTest, LargeRequestsAreRefusedWhenTheirMemoryIsUsedUp) {
-  EchoWorld world({.node_bytes_max = 100'000});
+  EchoWorld world({.node_bytes_max = 200'000});
   auto connection = world.connect();
   EchoClient client(*connection);
   const std::string large(60'000, 'x');

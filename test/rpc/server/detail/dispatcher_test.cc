@@ -256,7 +256,7 @@ TEST(DispatcherTest, MalformedRequestIsRefusedWithoutATask) {
 }
 
 TEST(DispatcherTest, LargeRequestsShareABudgetThatTheyGiveBack) {
-  DispatcherWorld world({.node_bytes_max = 100'000});
+  DispatcherWorld world({.node_bytes_max = 200'000});
   const SleepRequest large = make_sleep(5ms, std::string(60'000, 'x'));
   for (std::uint64_t round = 0; round < 3; ++round) {
     world.serve("Echo/Sleep", 3 * round, large);
