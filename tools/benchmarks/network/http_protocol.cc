@@ -79,13 +79,22 @@ std::unique_ptr<Protocol> http_plain_protocol() {
   return std::make_unique<HttpProtocol>("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
 }
 
-std::unique_ptr<Protocol> http_json_protocol() {
+std::string http_json_request(std::string_view method, std::chrono::milliseconds deadline) {
   const std::string body = http_json_body();
-  return std::make_unique<HttpProtocol>(
-      "POST /corolane.bench.Echo/Echo HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-      "Content-Type: application/json\r\nConnect-Protocol-Version: 1\r\n"
-      "Connect-Timeout-Ms: 1000\r\nContent-Length: " +
-      std::to_string(body.size()) + "\r\n\r\n" + body);
+  return "POST /corolane.bench.Echo/" + std::string(method) +
+         " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + std::string(client_token) +
+         "\r\nContent-Type: application/json\r\nConnect-Protocol-Version: 1\r\n"
+         "Connect-Timeout-Ms: " +
+         std::to_string(deadline.count()) + "\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+std::unique_ptr<Protocol> http_json_protocol() {
+  return std::make_unique<HttpProtocol>(http_json_request("Echo", std::chrono::seconds(1)));
+}
+
+std::unique_ptr<Protocol> http_burn_protocol() {
+  return std::make_unique<HttpProtocol>(http_json_request("Burn", std::chrono::seconds(1)));
 }
 
 }  // namespace corolane::bench

@@ -19,16 +19,18 @@ constexpr std::uint8_t reply_type = static_cast<std::uint8_t>(rpc::FrameType::re
 
 }  // namespace
 
-OpenLoop::OpenLoop(Epoll epoll, std::uint16_t port, Options options)
+FramesOpenLoop::FramesOpenLoop(Epoll epoll, std::uint16_t port, Options options)
     : epoll_(std::move(epoll)),
       port_(port),
       options_(std::move(options)),
       request_(rpc_request(options_.method, options_.deadline)) {}
 
-Result<std::unique_ptr<OpenLoop>> OpenLoop::connect(std::uint16_t port, Options options) {
+Result<std::unique_ptr<FramesOpenLoop>> FramesOpenLoop::connect(std::uint16_t port,
+                                                                Options options) {
   auto epoll = Epoll::make();
   if (!epoll) return epoll.error();
-  std::unique_ptr<OpenLoop> loop(new OpenLoop(std::move(*epoll), port, std::move(options)));
+  std::unique_ptr<FramesOpenLoop> loop(
+      new FramesOpenLoop(std::move(*epoll), port, std::move(options)));
   for (std::size_t index = 0; index < loop->options_.connection_count; ++index) {
     loop->connections_.emplace_back();
     if (auto opened = loop->open(index); !opened) return opened.error();
@@ -36,7 +38,7 @@ Result<std::unique_ptr<OpenLoop>> OpenLoop::connect(std::uint16_t port, Options 
   return loop;
 }
 
-Result<void> OpenLoop::open(std::size_t index) {
+Result<void> FramesOpenLoop::open(std::size_t index) {
   auto socket = connect_to_loopback(port_);
   if (!socket) return socket.error();
   connections_[index] = {.flow = std::make_unique<Flow>(std::move(*socket), epoll_), .output = {}};
@@ -47,12 +49,14 @@ Result<void> OpenLoop::open(std::size_t index) {
   return flow.write(hello);
 }
 
-Result<OpenLoopOutcome> OpenLoop::run(double calls_per_second, std::chrono::milliseconds time) {
+Result<OpenLoopOutcome> FramesOpenLoop::run(double calls_per_second,
+                                            std::chrono::milliseconds time) {
   outcome_ = {};
   first_call_id_ = next_call_id_;
   interval_ = std::chrono::duration<double>(1 / calls_per_second);
   start_ = Clock::now();
   end_ = start_ + time;
+  next_send_ = start_;
   const Clock::time_point over = end_ + options_.deadline;
   for (;;) {
     const Clock::time_point now = Clock::now();
@@ -70,23 +74,25 @@ Result<OpenLoopOutcome> OpenLoop::run(double calls_per_second, std::chrono::mill
   return outcome_;
 }
 
-OpenLoop::Clock::time_point OpenLoop::due_at(std::uint64_t call_id) const {
+FramesOpenLoop::Clock::time_point FramesOpenLoop::due_at(std::uint64_t call_id) const {
   const auto place = static_cast<double>(call_id - first_call_id_);
   return start_ + std::chrono::duration_cast<Clock::duration>(interval_ * place);
 }
 
-bool OpenLoop::is_done(Clock::time_point now) const {
+bool FramesOpenLoop::is_done(Clock::time_point now) const {
   return now >= end_ && due_at(next_call_id_) > end_ &&
          outcome_.answered_count() + outcome_.refused_count == next_call_id_ - first_call_id_;
 }
 
-void OpenLoop::append_call(Bytes& output) {
+void FramesOpenLoop::append_call(Bytes& output) {
   std::memcpy(request_.data() + offsetof(WireHeader, call_id), &next_call_id_,
               sizeof next_call_id_);
   output.insert(output.end(), request_.begin(), request_.end());
 }
 
-Result<void> OpenLoop::send_due(Clock::time_point now) {
+Result<void> FramesOpenLoop::send_due(Clock::time_point now) {
+  if (now < next_send_ && now < end_) return {};
+  next_send_ = now + options_.pace;
   const Clock::time_point until = std::min(now, end_);
   const std::uint64_t first = next_call_id_;
   for (; due_at(next_call_id_) <= until; ++next_call_id_) {
@@ -103,7 +109,7 @@ Result<void> OpenLoop::send_due(Clock::time_point now) {
   return {};
 }
 
-Result<void> OpenLoop::handle(std::size_t index, std::uint32_t events) {
+Result<void> FramesOpenLoop::handle(std::size_t index, std::uint32_t events) {
   Flow& flow = *connections_[index].flow;
   Result<void> done;
   if ((events & EPOLLOUT) != 0) done = flow.write_unsent();
@@ -111,7 +117,7 @@ Result<void> OpenLoop::handle(std::size_t index, std::uint32_t events) {
   return done ? done : open(index);
 }
 
-Result<void> OpenLoop::take_replies(Flow& flow) {
+Result<void> FramesOpenLoop::take_replies(Flow& flow) {
   const auto input = flow.read();
   if (!input) return input.error();
   const Clock::time_point now = Clock::now();
@@ -127,7 +133,7 @@ Result<void> OpenLoop::take_replies(Flow& flow) {
   return {};
 }
 
-void OpenLoop::count(std::uint64_t call_id, std::uint8_t code, Clock::time_point now) {
+void FramesOpenLoop::count(std::uint64_t call_id, std::uint8_t code, Clock::time_point now) {
   if (call_id < first_call_id_) return;
   if (code != 0) {
     ++outcome_.refused_count;

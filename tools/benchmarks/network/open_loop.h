@@ -32,27 +32,41 @@ struct OpenLoopOutcome {
 
 class OpenLoop {
  public:
+  virtual ~OpenLoop() = default;
+
+  // Sends `calls_per_second` for `time`, then waits for calls in flight, at most for the deadline.
+  // Replies to calls of an earlier run do not count. A connection that ends is reopened.
+  virtual Result<OpenLoopOutcome> run(double calls_per_second, std::chrono::milliseconds time) = 0;
+
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  OpenLoop() = default;
+};
+
+// Calls by frames, any number at the same time on each connection.
+class FramesOpenLoop final : public OpenLoop {
+ public:
   struct Options {
     std::string method;
     std::size_t connection_count;
     std::chrono::milliseconds deadline;  // For each call.
+    // Calls that are due within this time leave together. A generator that writes each of very many
+    // calls by itself is slower than the server that it should overload.
+    std::chrono::milliseconds pace{0};
   };
 
-  static Result<std::unique_ptr<OpenLoop>> connect(std::uint16_t port, Options options);
+  static Result<std::unique_ptr<FramesOpenLoop>> connect(std::uint16_t port, Options options);
 
-  // Sends `calls_per_second` for `time`, then waits for calls in flight, at most for the deadline.
-  // Replies to calls of an earlier run do not count. A connection that ends is reopened.
-  Result<OpenLoopOutcome> run(double calls_per_second, std::chrono::milliseconds time);
+  Result<OpenLoopOutcome> run(double calls_per_second, std::chrono::milliseconds time) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Connection {
     std::unique_ptr<Flow> flow;
     Bytes output;
   };
 
-  OpenLoop(Epoll epoll, std::uint16_t port, Options options);
+  FramesOpenLoop(Epoll epoll, std::uint16_t port, Options options);
 
   Result<void> open(std::size_t index);
   void append_call(Bytes& output);
@@ -74,6 +88,7 @@ class OpenLoop {
   std::chrono::duration<double> interval_{0};
   Clock::time_point start_;
   Clock::time_point end_;
+  Clock::time_point next_send_;
   OpenLoopOutcome outcome_;
 };
 

@@ -12,9 +12,16 @@
 
 namespace corolane::bench {
 
+// The way of the calls. Refusing one costs a server about as much as a call of a raw server does:
+// by frames less, since many come in one read, by HTTP more, since each has a read and an answer of
+// its own. So a call burns the time of so many raw calls, which is measured first: on any machine
+// the server may spend the same share of its time on refusals.
+enum class Way : std::uint8_t { frames, http };
+constexpr int raw_calls_per_burn(Way way) { return way == Way::frames ? 20 : 200; }
+
 // A server on its core, its capacity, and clients that will exceed it.
 struct Overloaded {
-  static Result<Overloaded> prepare(const Serve& serve);
+  static Result<Overloaded> prepare(const Serve& serve, Way way);
 
   ServerProcess server;
   std::unique_ptr<OpenLoop> clients;
@@ -32,7 +39,7 @@ inline constexpr std::chrono::seconds recovery_max{10};
 // First finds how many calls of Echo/Burn per second the server can answer, then offers `factor`
 // times as many. Measures goodput, the successes within their deadline, in percent of that
 // capacity. The traffic has goodput and the latencies of all successes.
-Measure goodput_under_overload(Serve serve, double factor);
+Measure goodput_under_overload(Serve serve, Way way, double factor);
 
 // Offers ten times the capacity, then half of it. Measures the whole seconds before the first one
 // in which the server answers nine tenths of its calls; one more than recovery_max when there is

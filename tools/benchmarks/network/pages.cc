@@ -69,7 +69,7 @@ Result<Slowest> read_on_own_loop(const std::string& admin, const std::vector<std
 Measure slowest_page_under_overload(Serve serve, std::string (*admin)(int parent_process),
                                     std::vector<std::string> targets, double factor) {
   return [=, serve = std::move(serve), targets = std::move(targets)]() -> Result<Measurement> {
-    const auto overloaded = Overloaded::prepare(serve);
+    const auto overloaded = Overloaded::prepare(serve, Way::frames);
     if (!overloaded) return overloaded.error();
     std::atomic<bool> is_over = false;
     Result<Slowest> slowest = Error(Code::internal, "nothing was read");

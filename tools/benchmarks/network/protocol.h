@@ -69,8 +69,9 @@ std::unique_ptr<Protocol> rpc_park_protocol();
 std::unique_ptr<Protocol> rpc_burn_protocol();
 // 64 bytes in a masked binary frame, after the handshake of RFC 6455.
 std::unique_ptr<Protocol> websocket_protocol();
-// GET /, and a POST of the same echo as JSON in the Connect protocol.
+// GET /, and POSTs of the same calls as JSON in the Connect protocol.
 std::unique_ptr<Protocol> http_plain_protocol();
 std::unique_ptr<Protocol> http_json_protocol();
+std::unique_ptr<Protocol> http_burn_protocol();
 
 }  // namespace corolane::bench

@@ -6,6 +6,7 @@
 
 #include "net/stream.h"
 #include "rpc/wire/frame.h"
+#include "rpc/wire/wire.pb.h"
 #include "tools/benchmarks/echo.pb.h"
 #include "tools/benchmarks/network/protocol.h"
 #include "tools/benchmarks/network/rpc_requests.h"
@@ -84,9 +85,10 @@ class RpcProtocol final : public Protocol {
 
 }  // namespace
 
-Bytes rpc_request(std::string_view method, std::chrono::microseconds time_left) {
+Bytes rpc_request(std::string_view method, std::chrono::microseconds time_left,
+                  std::size_t payload_bytes) {
   EchoRequest message;
-  message.set_payload(std::string(rpc_payload_bytes, 'p'));
+  message.set_payload(std::string(payload_bytes, 'p'));
   const std::string payload = message.SerializeAsString();
   Bytes frame;
   append_header({.payload_size = static_cast<std::uint32_t>(payload.size()),
@@ -99,11 +101,17 @@ Bytes rpc_request(std::string_view method, std::chrono::microseconds time_left) 
   return frame;
 }
 
-void append_rpc_hello(Bytes& out) {
-  append_header({.type = rpc::FrameType::hello,
+void append_rpc_hello(Bytes& out, std::string_view token) {
+  rpc::Hello hello;
+  hello.set_token(std::string(token));
+  const std::string payload = hello.SerializeAsString();
+  append_header({.payload_size = static_cast<std::uint32_t>(payload.size()),
+                 .type = rpc::FrameType::hello,
                  .call_id = rpc::hello_magic,
                  .method_id = rpc::protocol_version},
                 out);
+  const auto bytes = net::bytes_of(payload);
+  out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
 std::unique_ptr<Protocol> rpc_echo_protocol() {

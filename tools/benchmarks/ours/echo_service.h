@@ -7,6 +7,7 @@
 
 #include "coroutine/task.h"
 #include "tools/benchmarks/echo.corolane.h"
+#include "tools/benchmarks/ours/burn.h"
 
 namespace corolane::bench {
 
@@ -22,7 +23,7 @@ class EchoService final : public EchoBase {
   }
 
   Result<EchoReply> burn(const EchoRequest& request, rpc::Context&) override {
-    const auto end = thread_cpu_time() + std::chrono::microseconds(100);
+    const auto end = thread_cpu_time() + burn_time_of_servers;
     while (thread_cpu_time() < end) {
     }
     return reply(request);

@@ -26,6 +26,7 @@
 #include "net/uv/uv_network.h"
 #include "rpc/server/server.h"
 #include "tools/benchmarks/ours/echo_service.h"
+#include "tools/benchmarks/ours/login.h"
 #include "tools/benchmarks/ours/one_process.h"
 #include "tools/benchmarks/ours/run_in_task.h"
 #include "tools/benchmarks/ours/serve_in_task.h"
@@ -67,6 +68,7 @@ Result<void> serve_node(net::EventLoop& loop) {
   config.clients.calls_per_connection_max = 100'000;
   Node node(config, network);
   framework::add_node_pages(node.admin(), node);
+  node.set_login(take_any_token);
   node.serve(EchoService());
   if (auto started = node.start(); !started) return started;
   node.observe();
@@ -92,8 +94,9 @@ Result<void> serve_bare(net::EventLoop& loop) {
   const std::jthread other = another_thread();
   EchoService service;
   rpc::Server server(network, {.calls_per_connection_max = 100'000});
-  if (auto added = server.add(service); !added) return added;
-  const auto endpoint = server.listen({"127.0.0.1", 0}, {.door = rpc::Door::nodes});
+  if (auto added = server.add(service, rpc::Server::Audience::everybody); !added) return added;
+  const auto endpoint =
+      server.listen({"127.0.0.1", 0}, {.door = rpc::Door::clients, .login = take_any_token});
   if (!endpoint) return endpoint.error();
   Seat::announce(endpoint->port);
   return coroutine::sleep_until(Deadline::never());

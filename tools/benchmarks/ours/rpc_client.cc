@@ -74,7 +74,8 @@ Result<void> run(net::EventLoop& loop, std::uint16_t port, Load load) {
   net::UvNetwork network(loop);
   std::vector<std::unique_ptr<rpc::Client>> clients;
   for (std::size_t count = 0; count < load.connection_count; ++count) {
-    auto client = rpc::Client::connect(network, {"127.0.0.1", port}, Deadline::after(5s));
+    auto client = rpc::Client::connect(network, {"127.0.0.1", port}, Deadline::after(5s),
+                                       {.token = [] { return std::string(client_token); }});
     if (!client) return client.error();
     clients.push_back(std::move(*client));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// rpc::Server on the real network, with the default limits of a server and the filters that a
-// tracing node puts around calls.
+// rpc::Server for clients on the real network, with login, the default limits of a server, and the
+// filters that a tracing node puts around calls.
 #include "coroutine/task.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
@@ -8,6 +8,7 @@
 #include "rpc/observe/tracing.h"
 #include "rpc/server/server.h"
 #include "tools/benchmarks/ours/echo_service.h"
+#include "tools/benchmarks/ours/login.h"
 #include "tools/benchmarks/ours/serve_in_task.h"
 #include "tools/benchmarks/ours/servers.h"
 
@@ -24,8 +25,9 @@ Result<void> serve(net::EventLoop& loop) {
   rpc::Server server(network);
   server.add_filter(tracer.server_filter(), rpc::FilterSees::outcomes);
   server.add_observer(call_log.server_observer());
-  if (auto added = server.add(service); !added) return added;
-  const auto endpoint = server.listen({"127.0.0.1", 0}, {.door = rpc::Door::nodes});
+  if (auto added = server.add(service, rpc::Server::Audience::everybody); !added) return added;
+  const auto endpoint =
+      server.listen({"127.0.0.1", 0}, {.door = rpc::Door::clients, .login = take_any_token});
   if (!endpoint) return endpoint.error();
   Seat::announce(endpoint->port);
   return coroutine::sleep_until(Deadline::never());
