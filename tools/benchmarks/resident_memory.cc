@@ -9,8 +9,8 @@
 
 namespace corolane::bench {
 
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
+std::size_t resident_bytes_of(const std::string& process) {
+  std::ifstream statm("/proc/" + process + "/statm");
   std::size_t total_pages = 0;
   std::size_t resident_pages = 0;
   statm >> total_pages >> resident_pages;

@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "coroutine/base/result.h"
 #include "tools/benchmarks/measurement.h"
 
 namespace corolane::bench {
 
-// Returns the value of /proc/self/statm, which excludes the kernel's page tables.
-std::size_t resident_bytes();
+// Returns the value of /proc/PROCESS/statm, which excludes the kernel's page tables.
+std::size_t resident_bytes_of(const std::string& process);
+inline std::size_t resident_bytes() { return resident_bytes_of("self"); }
 
 // Returns bytes per suspended coroutine. `bytes_before` is the resident memory before the first one
 // was created; all are suspended now.

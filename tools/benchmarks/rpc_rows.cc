@@ -2,6 +2,7 @@
 // One function for each group of rows; the bars are the project's own goals.
 #include "tools/benchmarks/rpc_rows.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -73,17 +74,19 @@ Measure constant(double value) {
   return [value]() -> Result<Measurement> { return Measurement{.value = value}; };
 }
 
-RpcRow overload_row(std::string name, double factor) {
+RpcRow overload_row(std::string name, Serve serve, Way way, double factor) {
   return {
       .row = {.info = {.name = std::move(name),
                        .unit = "%",
                        .operation = "goodput at a multiple of the calls that the server can"
-                                    " answer; each burns 100 us, with a deadline of 100 ms",
+                                    " answer; each burns the time of " +
+                                    std::to_string(raw_calls_per_burn(way)) +
+                                    " raw calls, with a deadline of 100 ms",
                        .limit_name = "the capacity of the server",
                        .bar = {.bound = Bound::at_least,
                                .ratio = 0.9,
                                .p99_us_max = std::chrono::microseconds(overload_deadline).count()}},
-              .ours = goodput_under_overload(serve_our_rpc, factor),
+              .ours = goodput_under_overload(std::move(serve), way, factor),
               .limit = constant(100)},
       .load = {}};
 }
@@ -101,16 +104,35 @@ RpcRow recovery_row() {
           .load = {}};
 }
 
-RpcRow abuse_row(std::string name, std::string operation, Abuse abuse) {
-  return {.row = {.info = {.name = std::move(name),
-                           .unit = "us",
-                           .operation = std::move(operation),
+RpcRow abuse_row(const std::string& name, const std::string& abusers, Abuse abuse) {
+  return {.row = {.info = {.name = "abuse/" + name,
+                           .unit = "%",
+                           .operation = "p99 of 5,000 calls/s beside " + abusers,
                            .limit_name = "without the abusers",
                            .bar = at_most(1.2)},
-                  .ours = latency_under(abuse, serve_our_rpc),
-                  .limit = latency_under(Abuse::none, serve_our_rpc)},
+                  .ours = latency_under(abuse, serve_our_client_door),
+                  .limit = constant(100)},
           .load = {}};
 }
+
+RpcRow abuse_memory_row(const std::string& name, const std::string& abusers, Abuse abuse) {
+  constexpr double mebibytes_max = 256;
+  return {.row = {.info = {.name = "abuse/" + name + "/memory",
+                           .unit = "MiB",
+                           .operation = "memory that a server takes for " + abusers,
+                           .limit_name = "256 MiB",
+                           .bar = at_most(1)},
+                  .ours = memory_under(abuse, serve_our_client_door),
+                  .limit = constant(mebibytes_max),
+                  .costly = true},
+          .load = {}};
+}
+
+struct Abusers {
+  const char* name;
+  const char* description;
+  Abuse abuse;
+};
 
 std::vector<RpcRow> our_rows() {
   std::vector<RpcRow> rows;
@@ -124,18 +146,21 @@ std::vector<RpcRow> our_rows() {
                           at_most(2.5, {{"tonic", 10}, {"grpc_cpp", 25}})));
   rows.push_back(throughput_row());
   rows.push_back(allocations_row());
-  rows.push_back(overload_row("overload/2x", 2));
-  rows.push_back(overload_row("overload/5x", 5));
-  rows.push_back(overload_row("overload/10x", 10));
+  rows.push_back(overload_row("overload/2x", serve_our_rpc, Way::frames, 2));
+  rows.push_back(overload_row("overload/5x", serve_our_rpc, Way::frames, 5));
+  rows.push_back(overload_row("overload/10x", serve_our_rpc, Way::frames, 10));
+  rows.push_back(overload_row("overload/10x/http", serve_our_http_calls, Way::http, 10));
   rows.push_back(recovery_row());
-  rows.push_back(abuse_row("abuse/half_open",
-                           "p99 of 5,000 calls/s beside 20,000 half-open"
-                           " connections",
-                           Abuse::half_open));
-  rows.push_back(abuse_row("abuse/never_reading",
-                           "p99 of 5,000 calls/s beside 1,000 connections"
-                           " that never read",
-                           Abuse::never_reading));
+  for (const auto& [name, abusers, abuse] : std::to_array<Abusers>(
+           {{"half_open", "20,000 half-open connections", Abuse::half_open},
+            {"never_reading", "1,000 connections that never read", Abuse::never_reading},
+            {"slow_readers", "20,000 connections that read slowly", Abuse::slow_readers},
+            {"one_address", "10,000 connections from one address", Abuse::one_address},
+            {"half_tls", "20,000 handshakes that stop half-way", Abuse::half_tls},
+            {"http_flood", "11,000 connections that flood HTTP", Abuse::http_flood}})) {
+    rows.push_back(abuse_row(name, abusers, abuse));
+    rows.push_back(abuse_memory_row(name, abusers, abuse));
+  }
   return rows;
 }
 

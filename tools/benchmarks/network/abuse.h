@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The effect of abusive clients on well-behaved ones.
+// The effect of abusive clients on well-behaved ones, and on the memory of the server.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "coroutine/base/result.h"
 #include "tools/benchmarks/measurement.h"
+#include "tools/benchmarks/network/abusers.h"
 #include "tools/benchmarks/network/server_process.h"
 
 namespace corolane::bench {
 
-enum class Abuse : std::uint8_t {
-  none,
-  // 20,000 connections that send no hello, or half of one. They exceed the limit of descriptors of
-  // a process: the server has to refuse some.
-  half_open,
-  // 1,000 connections that send as many requests as they can, and never read a reply.
-  never_reading,
-};
-
-// The 99th percentile, in microseconds, of a moderate load of Echo calls while the abusers are
-// connected and stuck. It is the median over windows of a fraction of a second.
+// The 99th percentile of a moderate load of Echo calls while the abusers are connected, in percent
+// of the same for a server without abusers that is measured in turn with it.
 Measure latency_under(Abuse abuse, Serve serve);
+
+// The most memory of the server, in MiB above that under the moderate load alone, from the first
+// abuser until all are settled.
+Measure memory_under(Abuse abuse, Serve serve);
 
 }  // namespace corolane::bench

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "coroutine/base/check.h"
+#include "tools/benchmarks/resident_memory.h"
 
 namespace corolane::bench {
 namespace {
@@ -63,6 +64,10 @@ std::chrono::nanoseconds ServerProcess::cpu_time() const {
       clock_getcpuclockid(process_.id(), &clock) == 0 && clock_gettime(clock, &time) == 0;
   check(known, "an unreaped child has a clock, even when it has ended");
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::size_t ServerProcess::resident_bytes() const {
+  return resident_bytes_of(std::to_string(process_.id()));
 }
 
 }  // namespace corolane::bench

@@ -40,6 +40,8 @@ class ServerProcess {
   std::uint16_t port() const { return port_; }
   // The CPU time of the process so far, exact while it waits.
   std::chrono::nanoseconds cpu_time() const;
+  // The resident memory of the process now.
+  std::size_t resident_bytes() const;
   std::uint64_t allocation_count() const { return *allocation_count_; }
 
  private:

@@ -14,6 +14,8 @@ Error serve_our_websocket(const Seat& seat);
 Error serve_our_http(const Seat& seat);
 // Serves the Echo service of echo.proto by HTTP.
 Error serve_our_http_calls(const Seat& seat);
+// Serves it on one port for frames, frames inside of TLS, and HTTP.
+Error serve_our_client_door(const Seat& seat);
 // Serves the Echo service of echo.proto.
 Error serve_our_rpc(const Seat& seat);
 
