@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "coroutine/detail/task_access.h"
+
 namespace corolane::coroutine {
 
 void TaskGroup::cancel() {
@@ -24,6 +26,11 @@ Result<void> TaskGroup::join_or_cancel(Deadline deadline) {
     return has_failed ? std::move(first_error) : std::move(waited);
   }
   return end_.take_first_error();
+}
+
+bool TaskGroup::has_running_task() const {
+  const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
+  return task != nullptr && task->is_member && &task->membership.group == this;
 }
 
 void detail::group_child_ended(TaskControl& child) {

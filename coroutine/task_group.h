@@ -63,6 +63,10 @@ class TaskGroup {
   // results of the cancelled children are dropped; the error of a child that failed earlier is not.
   Result<void> join_or_cancel(Deadline deadline);
 
+  // Whether the running task is a child: it must not join the group, since it would wait for
+  // itself.
+  bool has_running_task() const;
+
   // Asks every child to end; does not wait.
   void cancel();
 

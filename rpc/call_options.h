@@ -17,7 +17,8 @@ struct ReplyHeaders;
 
 struct CallOptions {
   // How long the caller waits. Empty: the method's timeout, from now; Deadline::never() must be set
-  // explicitly. Inside a handler no call outlasts the handler's own deadline.
+  // explicitly. Inside a handler no call outlasts the handler's own deadline. A server gives a node
+  // what it asks for, and a client the method's timeout_max at most.
   std::optional<Deadline> deadline = {};
 
   // For calls of objects: a repeated call with the same id takes effect once and gets the same

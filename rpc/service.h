@@ -74,6 +74,8 @@ struct Method {
   // For objects (framework/objects/object.h).
   bool durable = false;    // Replies when the object's state is stored.
   bool read_only = false;  // Does not change the object's state.
+  // For public methods: the most that clients get; less than the timeout: as much as that.
+  Duration timeout_max{};
 
   google::protobuf::Message* (*new_request)(google::protobuf::Arena* arena) = nullptr;
   // For calls within a process; null for methods without exactly one reply. take_reply moves the

@@ -76,6 +76,8 @@ class HttpService {
   // A whole request has been read. Runs on the loop's stack and must not suspend. The exchange
   // lasts until it is answered, which may happen here.
   virtual void begin(HttpExchange& exchange) = 0;
+  // Whether the running task answers an exchange.
+  virtual bool serves_here() const { return false; }
 
  protected:
   ~HttpService() = default;

@@ -66,6 +66,7 @@ class TaskPerRequest final : public HttpService {
       : filler_(std::move(filler)), options_(options) {}
 
  private:
+  bool serves_here() const override { return tasks_.has_running_task(); }
   void begin(HttpExchange& exchange) override {
     auto task = tasks_.spawn("http", [this, &exchange] { serve(exchange); }, options_);
     if (task) return exchange.bind(*task);
@@ -245,6 +246,10 @@ std::vector<HttpConnection*> HttpServer::Impl::open_connections() const {
 }
 
 Result<void> HttpServer::Impl::stop(Deadline deadline) {
+  if (service_->serves_here()) {
+    return Error(Code::failed_precondition,
+                 "stop() would wait for the handler that calls it: call it from another task");
+  }
   stopping_ = true;
   for (const auto& listener : listeners_) listener->close();
   for (HttpConnection* const connection : open_connections()) connection->leave();

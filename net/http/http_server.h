@@ -96,7 +96,7 @@ class HttpServer {
   // Stops accepting, closes idle connections, and suspends until all requests read so far are
   // answered; at the deadline it tells them that their clients have left, waits for the answers and
   // fails with deadline_exceeded. Then it sends the queued output, for at most half a second, and
-  // closes.
+  // closes. Fails with failed_precondition, doing nothing, in a handler, for which it would wait.
   Result<void> stop(Deadline deadline);
 
   Statistics statistics() const;

@@ -77,24 +77,43 @@ Result<const pb::Descriptor*> message_of(const std::string& option, const std::s
                                            "imports");
 }
 
+Result<Duration> read_timeout(const std::string& option, const std::string& text,
+                              Duration otherwise) {
+  auto timeout = config::parse_duration(text);
+  if (!timeout) return std::move(timeout.error()).with_context(option);
+  if (*timeout == Duration::zero()) {
+    return Error(Code::invalid_argument, option + ": \"" + text +
+                                             "\" would end every call at once; leave it out for " +
+                                             config::format_duration(otherwise));
+  }
+  if (*timeout > time_left_max) {
+    return Error(Code::invalid_argument, option + ": \"" + text + "\" is above " +
+                                             config::format_duration(time_left_max) +
+                                             ", the maximum that a request can carry");
+  }
+  return timeout;
+}
+
 }  // namespace
 
 Result<Duration> timeout_of(const pb::MethodDescriptor& method) {
   const std::string& text = own_options(method).timeout();
   if (text.empty()) return timeout_default;
-  auto timeout = config::parse_duration(text);
-  if (!timeout) return std::move(timeout.error()).with_context("timeout");
-  if (*timeout == Duration::zero()) {
-    return Error(Code::invalid_argument, "timeout: \"" + text +
-                                             "\" would end every call at once; leave it out for " +
-                                             config::format_duration(timeout_default));
+  return read_timeout("timeout", text, timeout_default);
+}
+
+Result<Duration> timeout_max_of(const pb::MethodDescriptor& method) {
+  const std::string& text = own_options(method).timeout_max();
+  if (text.empty()) return Duration::zero();
+  if (!is_public(method)) {
+    return Error(Code::invalid_argument,
+                 "timeout_max: it bounds clients, which call public methods only; leave it out");
   }
-  if (*timeout > time_left_max) {
-    return Error(Code::invalid_argument, "timeout: \"" + text + "\" is above " +
-                                             config::format_duration(time_left_max) +
-                                             ", the maximum that a request can carry");
-  }
-  return timeout;
+  const Duration timeout = timeout_of(method).value_or(timeout_default);
+  auto longest = read_timeout("timeout_max", text, timeout);
+  if (!longest || *longest >= timeout) return longest;
+  return Error(Code::invalid_argument, "timeout_max: \"" + text + "\" is less than the timeout, " +
+                                           config::format_duration(timeout));
 }
 
 Result<std::size_t> stack_size_bytes_of(const pb::MethodDescriptor& method) {

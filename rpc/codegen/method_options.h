@@ -22,6 +22,8 @@ inline constexpr std::chrono::seconds timeout_default{10};
 
 // All fail with invalid_argument and a message that says what is allowed.
 Result<Duration> timeout_of(const google::protobuf::MethodDescriptor& method);
+// Zero when it is not set.
+Result<Duration> timeout_max_of(const google::protobuf::MethodDescriptor& method);
 Result<std::size_t> stack_size_bytes_of(const google::protobuf::MethodDescriptor& method);
 // Spelled as in rpc::Priority: "in_session".
 Result<std::string> priority_of(const google::protobuf::MethodDescriptor& method);

@@ -36,6 +36,7 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
       .request_type = type_name(*method.input_type(), cpp_namespace),
       .reply_type = type_name(*method.output_type(), cpp_namespace),
       .timeout = timeout_of(method).value(),
+      .timeout_max = timeout_max_of(method).value(),
       .stack_size_bytes = stack_size_bytes_of(method).value(),
       .priority = priority_of(method).value(),
       .is_idempotent = is_idempotent(method),

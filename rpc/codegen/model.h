@@ -24,6 +24,7 @@ struct MethodModel {
   std::string request_type;  // Spelled for the namespace of the service.
   std::string reply_type;
   Duration timeout{};
+  Duration timeout_max{};  // Zero when it is not set.
   std::size_t stack_size_bytes = 0;
   std::string priority;  // Spelled as in rpc::Priority.
   bool is_idempotent = false;

@@ -145,6 +145,7 @@ class ProblemFinder {
 
   void check_options(const pb::MethodDescriptor& method) {
     report_if_wrong(method, MethodOptions::kTimeoutFieldNumber, timeout_of(method));
+    report_if_wrong(method, MethodOptions::kTimeoutMaxFieldNumber, timeout_max_of(method));
     report_if_wrong(method, MethodOptions::kStackSizeFieldNumber, stack_size_bytes_of(method));
     report_if_wrong(method, MethodOptions::kPriorityFieldNumber, priority_of(method));
     if (is_one_way(method)) check_one_way(method);

@@ -82,6 +82,8 @@ Sentences promises_to_handlers(const MethodModel& method) {
   promises.add(method.is_durable, "Durable: its reply waits until the state is stored.");
   promises.add(method.is_read_only, "Read-only: runs at the same time as other read-only calls.");
   promises.add(method.is_public, "Public: clients may call it, with any request.");
+  promises.add(method.timeout_max > Duration::zero(),
+               "A client gets " + config::format_duration(method.timeout_max) + " at most.");
   add_standing(promises, method);
   return std::move(promises).sentences();
 }

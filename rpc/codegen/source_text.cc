@@ -76,6 +76,10 @@ void print_table(Printer& printer, const ServiceModel& service) {
         "called_with_stream", bool_text(method.is_called_with_stream), "streaming",
         bool_text(method.is_streaming), "public", bool_text(method.is_public), "durable",
         bool_text(method.is_durable), "read_only", bool_text(method.is_read_only));
+    if (method.timeout_max > Duration::zero()) {
+      printer.Print("        .timeout_max = $timeout$,\n", "timeout",
+                    duration_text(method.timeout_max));
+    }
     printer.Print("        .new_request = new_message<$request$>,\n", "request",
                   method.request_type);
     if (method.is_unary() || method.is_upload()) {

@@ -35,6 +35,7 @@ class HttpFace::Impl final : private HttpCaller::Host {
   Impl(Server& server, Options options) : server_(server), options_(std::move(options)) {}
 
   void begin(net::HttpExchange& exchange);
+  bool serves_here() const { return server_.dispatcher().serves_here(); }
 
  private:
   // Each answers the request, or has it answered by a call.
@@ -262,5 +263,7 @@ HttpFace::HttpFace(Server& server, Options options)
 HttpFace::~HttpFace() = default;
 
 void HttpFace::begin(net::HttpExchange& exchange) { impl_->begin(exchange); }
+
+bool HttpFace::serves_here() const { return impl_->serves_here(); }
 
 }  // namespace corolane::rpc

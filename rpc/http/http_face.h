@@ -63,6 +63,7 @@ class HttpFace final : public net::HttpService {
 
   // For a net::HttpServer.
   void begin(net::HttpExchange& exchange) override;
+  bool serves_here() const override;
 
  private:
   class Impl;

@@ -361,7 +361,13 @@ net::AddressShares& Server::call_shares() { return impl_->call_shares(); }
 
 net::ByteBudget& Server::client_bytes() { return impl_->client_bytes(); }
 
-Result<void> Server::stop(Deadline deadline) { return impl_->stop(deadline); }
+Result<void> Server::stop(Deadline deadline) {
+  if (impl_->dispatcher().serves_here()) {
+    return Error(Code::failed_precondition,
+                 "stop() would wait for the handler that calls it: call it from another task");
+  }
+  return impl_->stop(deadline);
+}
 
 const Method* Server::find(std::string_view full_name, Door door) const {
   const auto* const served = impl_->dispatcher().methods().find(full_name);

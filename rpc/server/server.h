@@ -63,7 +63,8 @@ class Server {
     // they are served, replies that are not sent. See net::ByteBudget. Their connections take as
     // much again at most.
     std::size_t client_bytes_max = std::size_t{128} << 20;
-    // The same for nodes, of which only large decoded requests are counted, which take at most half.
+    // The same for nodes, of which only large decoded requests are counted, which take at most
+    // half.
     std::size_t node_bytes_max = std::size_t{512} << 20;
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
@@ -165,7 +166,8 @@ class Server {
   // the requests that they sent before they left, and suspends until all handlers have ended.
   // Streams, which have no natural end, are cancelled at once; other handlers at the deadline.
   // Callers of both get unavailable. Then closes all connections after their output is sent. Fails
-  // with deadline_exceeded when handlers had to be cancelled at the deadline.
+  // with deadline_exceeded when handlers had to be cancelled at the deadline, and with
+  // failed_precondition, doing nothing, in a handler, for which it would wait.
   Result<void> stop(Deadline deadline);
 
   // The method of that name, "package.Service/Method"; null when peers behind `door` have no such

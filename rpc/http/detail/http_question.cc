@@ -15,6 +15,7 @@
 #include "net/http/percents.h"
 #include "rpc/http/detail/connect_error.h"
 #include "rpc/http/detail/json_text.h"
+#include "rpc/server/detail/served_method.h"
 #include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
@@ -233,8 +234,7 @@ void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t siz
 Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& method, Door door,
                              TimePoint arrived_at) {
   const std::string_view text = request.header("Connect-Timeout-Ms");
-  const Deadline longest = Deadline::at(arrived_at + method.timeout);
-  if (text.empty()) return longest;
+  if (text.empty()) return Deadline::at(arrived_at + method.timeout);
   std::uint64_t count = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (problem != std::errc() || end != text.data() + text.size() ||
@@ -243,7 +243,7 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
                  "Connect-Timeout-Ms is at most 10 digits, not \"" + std::string(text) + "\"");
   }
   const Deadline own = Deadline::at(arrived_at + std::chrono::milliseconds(count));
-  return door == Door::nodes ? own : earlier(own, longest);
+  return bounded(own, method, door, arrived_at);
 }
 
 Result<std::string> object_id_of(const net::HttpRequest& request) {

@@ -23,13 +23,11 @@ void count_error(Server::MethodStatistics& method, Code code) {
 }
 
 Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePoint arrived_at) {
-  const Deadline longest = Deadline::at(arrived_at + method.timeout);
-  // A node's stream may be endless; every other call has a limit.
-  if (frame.header.time == 0) {
-    return method.is_stream() && door == Door::nodes ? Deadline::never() : longest;
-  }
-  const Deadline own = Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
-  return door == Door::nodes ? own : earlier(own, longest);
+  const Deadline own =
+      frame.header.time == 0
+          ? Deadline::never()
+          : Deadline::at(arrived_at + std::chrono::microseconds(frame.header.time));
+  return bounded(own, method, door, arrived_at);
 }
 
 bool parse_into(google::protobuf::Message& message, std::span<const std::byte> bytes) {

@@ -61,6 +61,8 @@ class Dispatcher final : private Call::Owner {
   void stop_streams();
   // From now on requests are refused.
   void refuse_all() { refuses_all_ = true; }
+  // Whether the running task serves a call.
+  bool serves_here() const { return handlers_.has_running_task(); }
   // Suspends until all calls have ended. At the deadline it cancels the rest and fails with
   // deadline_exceeded.
   Result<void> drain(Deadline deadline);

@@ -2,10 +2,12 @@
 // A method of a server: the service that serves it, and its statistics.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "rpc/filter.h"
 #include "rpc/server/detail/admission.h"
@@ -27,6 +29,12 @@ struct ServedMethod {
   Admission::Share waiting = {};
   MethodMeter meter = {};
 };
+
+// The deadline of a call from behind `door`: clients get no more than the method allows.
+inline Deadline bounded(Deadline own, const Method& method, Door door, TimePoint arrived_at) {
+  if (door == Door::nodes) return own;
+  return earlier(own, Deadline::at(arrived_at + std::max(method.timeout, method.timeout_max)));
+}
 
 // All methods of a server, at stable addresses.
 class ServedMethods {

@@ -687,5 +687,21 @@ TEST(HttpServerTest, CurlUnderstandsIt) {
   });
 }
 
+TEST(HttpServerTest, StopInAHandlerFailsInsteadOfWaitingForItself) {
+  sim::SimulatedNetwork network;
+  HttpServer* server = nullptr;
+  Result<void> stopped;
+  HttpServer owned(network, HttpHandler([&](const HttpRequest&) {
+                     stopped = server->stop(Deadline::after(1s));
+                     return HttpResponse{.body = "on it goes"};
+                   }));
+  server = &owned;
+  ASSERT_TRUE(owned.listen({"server", 80}));
+  const auto response = fetch_http(network, {"server", 80}, {}, Deadline::after(1s));
+  ASSERT_TRUE(response) << response;
+  EXPECT_EQ(response->body, "on it goes");
+  EXPECT_THAT(stopped, fails_with(Code::failed_precondition));
+}
+
 }  // namespace
 }  // namespace corolane::net

@@ -263,6 +263,22 @@ class ProblemsTest(unittest.TestCase):
             "the maximum that a request can carry",
         )
 
+    def test_the_longest_timeout_is_for_clients_and_not_below_the_usual_one(self):
+        self.assert_problems(
+            '  rpc Eat(M) returns (M) { option (corolane.method).timeout_max = "1min"; }\n'
+            "  rpc Nap(M) returns (M) {\n"
+            '    option (corolane.method) = {public: true, timeout: "1min", timeout_max: "5s"};\n'
+            "  }\n"
+            "  rpc Sit(M) returns (M) {\n"
+            '    option (corolane.method) = {public: true, timeout_max: "0s"};\n'
+            "  }",
+            "twins.proto:6:28: Eat: timeout_max: it bounds clients, which call public methods "
+            "only; leave it out",
+            'twins.proto:8:5: Nap: timeout_max: "5s" is less than the timeout, 1min',
+            'twins.proto:11:5: Sit: timeout_max: "0s" would end every call at once; '
+            "leave it out for 10s",
+        )
+
     def test_a_stack_has_a_size_of_the_pool(self):
         self.assert_problems(
             '  rpc Low(M) returns (M) { option (corolane.method).stack_size = "8KiB"; }\n'

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,7 +19,7 @@
 #include "coroutine/virtual_time.h"
 #include "rpc/service.h"
 #include "rpc/wire/frame.h"
-#include "test/rpc/echo_service.h"
+#include "test/rpc/public_echo.h"
 
 namespace corolane::test {
 namespace {
@@ -127,6 +129,61 @@ TEST(ServerTest, ClosedClientCancelsItsHandlers) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_EQ(world.service.cancelled_count, 1);
   EXPECT_EQ(world.server.statistics().connection_count, 0u);
+}
+
+// Its clients may ask for a minute.
+class PatientEcho final : public PublicEcho {
+ public:
+  std::span<const rpc::Method> methods() const override { return methods_; }
+
+ private:
+  std::vector<rpc::Method> patient() const {
+    const auto methods = PublicEcho::methods();
+    std::vector<rpc::Method> made(methods.begin(), methods.end());
+    for (rpc::Method& method : made) method.timeout_max = 1min;
+    return made;
+  }
+  const std::vector<rpc::Method> methods_ = patient();
+};
+
+TEST(ServerTest, NodesHaveTheTimeThatTheyAskForAndClientsAtMostThatOfTheMethod) {
+  sim::SimulatedNetwork network;
+  PatientEcho service;
+  rpc::Server server(network);
+  ASSERT_TRUE(server.add(service));
+  ASSERT_TRUE(server.listen({"server", 1}, {.door = rpc::Door::clients}));
+  ASSERT_TRUE(server.listen({"server", 2}, {.door = rpc::Door::nodes}));
+  const auto time_left = [&](std::uint16_t port, std::optional<Duration> patience) -> Duration {
+    const auto client = rpc::Client::connect(network, {"server", port}, Deadline::after(1s));
+    const auto deadline = [&] {
+      return patience == Duration::max() ? Deadline::never() : Deadline::after(*patience);
+    };
+    const rpc::CallOptions options =
+        patience ? rpc::CallOptions{.deadline = deadline()} : rpc::CallOptions();
+    const auto reply = EchoClient(**client).time_left(make_echo(""), options);
+    return std::chrono::microseconds(reply->microseconds());
+  };
+  for (const std::uint16_t port : {std::uint16_t{1}, std::uint16_t{2}}) {
+    EXPECT_EQ(time_left(port, std::nullopt), 10s);
+    EXPECT_EQ(time_left(port, 50s), 50s);
+  }
+  EXPECT_EQ(time_left(1, 1h), 1min);
+  EXPECT_EQ(time_left(1, Duration::max()), 1min);
+  EXPECT_EQ(time_left(2, 1h), 1h);
+  EXPECT_GT(time_left(2, Duration::max()), 1h);
+}
+
+TEST(ServerTest, StopInAHandlerFailsInsteadOfWaitingForItself) {
+  EchoWorld world;
+  Result<void> stopped;
+  world.server.add_filter([&](rpc::Context&, const rpc::Next& next) -> Result<void> {
+    stopped = world.server.stop(Deadline::after(1s));
+    return next();
+  });
+  auto connection = world.connect();
+  EXPECT_TRUE(EchoClient(*connection).echo(make_echo("")));
+  EXPECT_THAT(stopped, fails_with(Code::failed_precondition));
+  EXPECT_TRUE(EchoClient(*connection).echo(make_echo(""))) << "it goes on";
 }
 
 TEST(ServerTest, StopLetsRunningCallsFinishAndRefusesNewOnes) {
