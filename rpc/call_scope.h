@@ -1,28 +1,48 @@
 // SPDX-License-Identifier: MIT
-// The values that the calls of a handler inherit implicitly: its remaining time, its trace, and
-// which resources it may take.
+// The values that the calls of a handler inherit implicitly: its remaining time, its principal, its
+// trace, and which resources it may take.
 //
 //   if (const rpc::CallScope* scope = rpc::CallScope::current()) {
 //     log.info("saving", {{"trace", trace_id_text(scope->trace)}});
 //   }
 //
 // It is a task-local value, set by the server while a handler runs and inherited by the tasks that
-// the handler spawns. Client::call() reads it.
+// the handler spawns. Client::call() reads it. Time and principal are the handler's: a task that
+// goes on in the background when the handler has ended has neither, and keeps the trace.
 #pragma once
 
+#include <cstdint>
+
 #include "coroutine/base/deadline.h"
+#include "rpc/principal.h"
 #include "rpc/trace_context.h"
 
 namespace corolane::rpc {
 
 struct CallScope {
   // The deadline of the calls made here: a little before the handler's own, so that the handler can
-  // still reply when a callee uses up its time.
+  // still reply when a callee uses up its time. Read it by deadline_of_calls().
   Deadline deadline = Deadline::never();
   [[no_unique_address]] TraceContext trace = {};  // Its tail padding holds what follows.
   // False in work for a client whose address holds many calls: such work takes none of the last
   // tenth of the stacks, on any thread.
   bool may_take_last_stacks = true;
+  // The handler whose scope it is, while it runs; no handler by default.
+  std::uint16_t handler_place = 0;
+  std::uint32_t handler_number = 0;
+
+  // A handler that runs in the scope of the running task, until it is destroyed. `principal`
+  // outlives it.
+  class Handler {
+   public:
+    Handler(CallScope& scope, const Principal& principal);
+    ~Handler();
+    Handler(const Handler&) = delete;
+    Handler& operator=(const Handler&) = delete;
+
+   private:
+    std::uint16_t place_;
+  };
 
   // The running task's scope; null outside handlers.
   static const CallScope* current();
@@ -30,8 +50,15 @@ struct CallScope {
   // The running task's scope, for changes. Outside handlers it creates an empty one.
   static CallScope& current_or_new();
 
+  // The deadline for calls made now: never once the handler has ended.
+  Deadline deadline_of_calls() const;
+
   // may_take_last_stacks of the running task; true outside handlers.
   static bool current_may_take_last_stacks();
+  // The principal on whose behalf the running task works: that of its handler; null when there is
+  // none, or it is anonymous. Valid while the handler runs: a task that it has spawned may outlive
+  // it, so such a task gets a copy, in `copy`.
+  static const Principal* current_principal(Principal& copy);
 
   // The deadline for the calls of a handler: earlier than its own by a tenth of the time left, at
   // most ten milliseconds, which covers a round trip in a data centre and a turn of a busy loop.

@@ -63,7 +63,7 @@ Result<void> Client::Impl::with_filters(const Method& method,
 Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& options) {
   const Deadline own = options.deadline ? *options.deadline : Deadline::after(method.timeout);
   const CallScope* const scope = CallScope::current();
-  return scope == nullptr ? own : earlier(own, scope->deadline);
+  return scope == nullptr ? own : earlier(own, scope->deadline_of_calls());
 }
 
 Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,

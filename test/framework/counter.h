@@ -50,7 +50,9 @@ class Counter : public CounterObject {
     }
     return reply();
   }
-  Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context&) override {
+  // The counter "who" fails with its caller's principal.
+  Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context& context) override {
+    if (id() == "who") return Error(Code::aborted, "you are " + context.principal().id);
     state().set_value(state().value() + 1);
     if (request.ids().empty()) return reply();
     AddAlongRequest rest;

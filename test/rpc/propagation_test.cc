@@ -27,6 +27,16 @@ class Relay : public EchoService {
     ended_at = now();
     return reply;
   }
+  // Calls from a task that outlives the handler.
+  Result<EchoReply> echo(const EchoRequest& request, rpc::Context& context) override {
+    auto spawned = background_.spawn("background", [this] {
+      if (auto slept = coroutine::sleep_for(5ms); !slept) return;
+      const auto left = next_.time_left(make_echo(""), options);
+      if (left) time_left_in_background = std::chrono::microseconds(left->microseconds());
+    });
+    if (!spawned) return spawned.error();
+    return EchoService::echo(request, context);
+  }
   // Calls from a child task.
   Result<TimeLeftReply> time_left(const EchoRequest& request, rpc::Context&) override {
     auto child = coroutine::spawn("child", [&] { return next_.time_left(request, options); });
@@ -35,9 +45,11 @@ class Relay : public EchoService {
 
   rpc::CallOptions options;
   TimePoint ended_at{};
+  Duration time_left_in_background{};
 
  private:
   EchoClient next_;
+  coroutine::TaskGroup background_;
 };
 
 class PropagationTest : public testing::Test {
@@ -82,6 +94,12 @@ TEST_F(PropagationTest, ShorterTimeOfTheCallItselfCounts) {
       EchoClient(*client_).time_left(make_echo(""), {.deadline = Deadline::after(1s)});
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->microseconds(), 49'000u);
+}
+
+TEST_F(PropagationTest, TaskThatOutlivesItsHandlerHasItsOwnTime) {
+  ASSERT_TRUE(EchoClient(*client_).echo(make_echo("begin"), {.deadline = Deadline::after(20ms)}));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_GT(relay_.time_left_in_background, 9s) << "the timeout of the method";
 }
 
 TEST_F(PropagationTest, CancellationTravelsToTheCalleeOfTheCallee) {

@@ -358,9 +358,10 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   const ObjectCell::Handler handler(
       cell, context.deadline(),
       remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
-  // Sets the deadline of this part of the task; the rest is inherited.
-  rpc::CallScope::current_or_new().deadline =
-      rpc::CallScope::before(context.deadline(), context.arrived_at());
+  // Deadline and principal of this part of the task; the rest is inherited.
+  rpc::CallScope& scope = rpc::CallScope::current_or_new();
+  scope.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at());
+  const rpc::CallScope::Handler scope_of_handler(scope, context.principal());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink);
   if (method.durable) turn.begin_durable();

@@ -37,10 +37,11 @@ class CrossCall::Sink final : public rpc::Messages {
 
 CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
                      const google::protobuf::Message& request, const rpc::CallOptions& options,
-                     const CallChain::Link* chain, Deadline deadline)
+                     const rpc::Principal* principal, const CallChain::Link* chain,
+                     Deadline deadline)
     : method_(method),
       id_(id),
-      principal_(options.principal == nullptr ? rpc::anonymous() : *options.principal),
+      principal_(principal == nullptr ? rpc::anonymous() : *principal),
       headers_(options.headers == nullptr ? rpc::Headers() : *options.headers),
       caller_(options.request_id.caller),
       scope_(options.request_id.scope),

@@ -33,7 +33,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   // Constructed by the caller, in a task.
   CrossCall(const rpc::Method& method, const std::string& id,
             const google::protobuf::Message& request, const rpc::CallOptions& options,
-            const CallChain::Link* chain, Deadline deadline);
+            const rpc::Principal* principal, const CallChain::Link* chain, Deadline deadline);
   CrossCall(const CrossCall&) = delete;
   CrossCall& operator=(const CrossCall&) = delete;
 

@@ -53,9 +53,14 @@ Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options)
       options.deadline ? *options.deadline
                        : Deadline::at(coroutine::Scheduler::current().turn_time() + method.timeout);
   const rpc::CallScope* const scope = rpc::CallScope::current();
-  const Deadline deadline = scope == nullptr ? own : earlier(own, scope->deadline);
+  const Deadline deadline = scope == nullptr ? own : earlier(own, scope->deadline_of_calls());
   if (options.request_id.caller.empty()) return deadline;
   return earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max));
+}
+
+// The principal of a call made here: by default that of the handler which makes it.
+const rpc::Principal* principal_of(const rpc::CallOptions& options, rpc::Principal& copy) {
+  return options.principal != nullptr ? options.principal : rpc::CallScope::current_principal(copy);
 }
 
 std::string_view type_of(const rpc::Method& method) {
@@ -175,12 +180,14 @@ Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id
                                 google::protobuf::Message& reply, const rpc::CallOptions& options) {
   const Route& route = route_of(method);
   if (auto valid = check_object_id(route.type, id); !valid) return valid;
+  rpc::Principal copy;
   const Call call{.method = method,
                   .route = route,
                   .id = id,
                   .request = request,
                   .reply = &reply,
                   .options = options,
+                  .principal = principal_of(options, copy),
                   .chain = current_chain(),
                   .deadline = deadline_of(method, options),
                   .partition = route.partition_of(id)};
@@ -275,6 +282,7 @@ Result<void> ObjectRouter::follow(Feed& feed) {
                            .request = SubscribeRequest::default_instance(),
                            .reply = nullptr,
                            .options = {},
+                           .principal = nullptr,
                            .chain = nullptr,
                            .deadline = Deadline::never(),
                            .partition = route.partition_of(feed.id()),
@@ -322,7 +330,7 @@ Result<void> ObjectRouter::call_here(const Call& call) {
   const auto* const outer = rpc::CallScope::current();
   const rpc::Context::Facts facts{
       .deadline = call.deadline,
-      .principal = call.options.principal,
+      .principal = call.principal,
       .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
       .arrived_at = coroutine::Scheduler::current().turn_time(),
       .object = &target,
@@ -383,7 +391,7 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Peer& peer = peers_[shard];
   auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
-                                              call.chain.get(), call.deadline);
+                                              call.principal, call.chain.get(), call.deadline);
   return crossing->run(
       *peer.scheduler, peer.router->incoming_,
       [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
@@ -402,6 +410,7 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
                                  .chain = chain};
   rpc::CallOptions options = call.options;
   options.deadline = call.deadline;
+  options.principal = call.principal;
   options.object = &target;
   // Keeps the client: the view with the member may be replaced meanwhile.
   const auto client = clients_.of(*place.member, place.shard);
@@ -419,10 +428,12 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
   // The caller must wait neither for the lookup of the object nor for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);
+  rpc::Principal held;
+  const rpc::Principal* const principal = principal_of(options, held);
   auto spawned = one_way_calls_.spawn(
       method.full_name,
       [this, &method, id, copy = std::move(copy),
-       principal = options.principal == nullptr ? rpc::anonymous() : *options.principal,
+       principal = principal == nullptr ? rpc::anonymous() : *principal,
        headers = options.headers == nullptr ? rpc::Headers() : *options.headers,
        deadline = deadline_of(method, options)] {
         static_cast<void>(
@@ -447,6 +458,7 @@ Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string&
                            .request = request,
                            .reply = nullptr,
                            .options = options,
+                           .principal = options.principal,
                            .chain = nullptr,
                            .deadline = deadline_of(method, options),
                            .partition = route.partition_of(id)});

@@ -115,6 +115,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     const google::protobuf::Message& request;
     google::protobuf::Message* reply;  // Null for a one-way call.
     const rpc::CallOptions& options;
+    const rpc::Principal* principal;  // Null: anonymous.
     std::shared_ptr<const CallChain::Link> chain;
     Deadline deadline;
     Partition partition;

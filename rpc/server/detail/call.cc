@@ -107,9 +107,10 @@ void Call::serve(const Around& around, const Context::Facts& facts) {
     answer(Error(Code::cancelled, "not begun"));
     return;
   }
-  CallScope::enter({.deadline = CallScope::before(deadline_, facts.begun_at),
-                    .trace = facts.trace,
-                    .may_take_last_stacks = facts.may_take_last_stacks});
+  CallScope& scope = CallScope::enter({.deadline = CallScope::before(deadline_, facts.begun_at),
+                                       .trace = facts.trace,
+                                       .may_take_last_stacks = facts.may_take_last_stacks});
+  const CallScope::Handler handler(scope, *facts.principal);
   if (auto logged_in = caller_->log_in(); !logged_in) {
     begun_ = false;
     answer(std::move(logged_in.error()).with_not_executed());

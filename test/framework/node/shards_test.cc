@@ -254,6 +254,20 @@ TEST(ShardsTest, AllShardsCallOneObjectAtTheSameTime) {
   });
 }
 
+TEST(ShardsTest, NestedCallsCarryThePrincipalOverThreads) {
+  with_counters([](Node& node, net::Network&) {
+    const rpc::Principal player{.id = "player-17"};
+    for (int i = 0; i < 20; ++i) {
+      test::AddAlongRequest request;
+      request.add_ids(std::to_string(i + 100));
+      request.add_ids("who");
+      const auto told = CounterClient(node.router(), std::to_string(i))
+                            .add_along(request, {.principal = &player});
+      EXPECT_EQ(told.error().message(), "you are player-17");
+    }
+  });
+}
+
 TEST(ShardsTest, ACycleOverThreadsIsRefusedAndNamed) {
   with_counters([](Node& node, net::Network&) {
     test::AddAlongRequest request;

@@ -189,6 +189,21 @@ TEST_F(NodeObjectsTest, ANodeThatACallerTakesForTheOwnerAsksTheDirectory) {
   EXPECT_GT(b.active_count(), 0U);
 }
 
+TEST_F(NodeObjectsTest, NestedCallsCarryThePrincipalOverNodes) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const rpc::Principal player{.id = "player-17"};
+  for (int i = 0; i < 20; ++i) {
+    test::AddAlongRequest request;
+    request.add_ids(std::to_string(i + 100));
+    request.add_ids("who");
+    const auto told = a.counter(std::to_string(i)).add_along(request, {.principal = &player});
+    EXPECT_EQ(told.error().message(), "you are player-17");
+  }
+  EXPECT_GT(b.active_count(), 0U);
+}
+
 TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
   auto a = make("a");
   auto b = make("b");

@@ -95,6 +95,16 @@ TEST_F(ObjectHostTest, AFullMailboxRefuses) {
   EXPECT_EQ(second.join(Deadline::never())->value(), 2);
 }
 
+TEST_F(ObjectHostTest, NestedCallsCarryThePrincipal) {
+  Shard shard(store_, 1);
+  test::AddAlongRequest request;
+  for (const char* id : {"b", "who"}) request.add_ids(id);
+  const rpc::Principal player{.id = "player-17"};
+  const auto told = shard.counter("a").add_along(request, {.principal = &player});
+  EXPECT_EQ(told.error().message(), "you are player-17");
+  EXPECT_EQ(shard.counter("a").add_along(request).error().message(), "you are ");
+}
+
 TEST_F(ObjectHostTest, ACycleIsRefusedAtOnceAndNamed) {
   Shard shard(store_, 1);
   test::AddAlongRequest request;
