@@ -59,8 +59,8 @@ class Call final : public Messages, private coroutine::Timer {
   void accept(Caller& caller, std::uint64_t id, Deadline deadline, TimePoint arrived_at);
   // From now on the call has a task, which cancel() and the deadline cancel.
   void bind(coroutine::TaskRef task) { task_ = task; }
-  // In its task, before run(): whether the handler will begin. It does not when the caller has given
-  // up while the task waited for its turn, or the deadline has passed.
+  // In its task, before run(): whether the handler will begin. It does not when the caller has
+  // given up while the task waited for its turn, or the deadline has passed.
   bool will_begin(TimePoint now);
   // Runs the filters, observers and handler if it may begin, and replies. Suspends.
   void run(const Around& around, TimePoint now);

@@ -471,6 +471,20 @@ TEST_F(HttpFaceTest, DecodedRequestsHaveALimit) {
   stop();
 }
 
+TEST_F(HttpFaceTest, StopInAHandlerFailsInsteadOfWaitingForItself) {
+  rpc::Server server(network_);
+  Result<void> stopped;
+  server.add_filter([&](rpc::Context&, const rpc::Next& next) -> Result<void> {
+    stopped = http_->stop(Deadline::after(1s));
+    return next();
+  });
+  ASSERT_TRUE(server.add(echo_));
+  serve_from(server);
+  EXPECT_EQ(post("Echo/Echo", R"({"text":"on it goes"})").status, 200u);
+  EXPECT_THAT(stopped, fails_with(Code::failed_precondition));
+  stop();
+}
+
 TEST_F(HttpFaceTest, AMethodWithoutSideEffectsMayBeCalledWithGet) {
   const std::string path = "/corolane.test.Mirror/Reflect";
   const auto json =
