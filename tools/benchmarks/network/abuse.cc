@@ -25,9 +25,10 @@ constexpr std::chrono::milliseconds patience = 1s;
 // The measurement excludes the arrival of the abusers, which keeps both cores busy.
 constexpr std::chrono::milliseconds settling_time = 1500ms;
 // Two servers, one of which has no abusers, get the same calls in turns of a fraction of a second,
-// so that a change of the machine's pace affects both. The result is the median over the turns: a
-// virtual machine that loses its core for some milliseconds spoils one of them.
-constexpr int turn_count = 8;
+// so that a change of the machine's pace affects both. The result is the lower quartile over the
+// turns: a virtual machine loses its core for some milliseconds in many of them, which says nothing
+// of the server, and abusers that harm clients harm them in all turns.
+constexpr int turn_count = 16;
 constexpr int turns_per_effort = 5;
 
 // A server and its well-behaved clients.
@@ -53,6 +54,11 @@ struct Latencies {
   std::vector<double> p99s_us;
   std::uint64_t good_count = 0;
 };
+
+double lower_quartile_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 4];
+}
 
 Result<void> take_turn(OpenLoop& clients, Latencies& latencies) {
   auto outcome = clients.run(calls_per_second, effort() / turns_per_effort);
@@ -112,11 +118,11 @@ Measure latency_under(Abuse abuse, Serve serve) {
       if (auto taken = take_turn(*undisturbed->clients, without); !taken) return taken.error();
       if (auto taken = take_turn(*abused->clients, with); !taken) return taken.error();
     }
-    const double p99_us = median_of(with.p99s_us);
+    const double p99_us = lower_quartile_of(with.p99s_us);
     const double seconds =
         std::chrono::duration<double>(effort() * turn_count / turns_per_effort).count();
     return Measurement{
-        .value = 100 * p99_us / median_of(without.p99s_us),
+        .value = 100 * p99_us / lower_quartile_of(without.p99s_us),
         .traffic = Traffic{.ops_per_second = static_cast<double>(with.good_count) / seconds,
                            .p50_us = median_of(with.p50s_us),
                            .p99_us = p99_us}};
