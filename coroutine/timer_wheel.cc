@@ -24,6 +24,7 @@ constexpr std::size_t lead = 12;
 void fetch_timer(const Chunk& chunk, std::size_t index) {
   if (index >= chunk.end) return;
   const auto* const place = reinterpret_cast<const char*>(chunk.entries[index].timer);
+  if (place == nullptr) return;  // It was cancelled.
   prefetch_for_write(place);
   prefetch_for_write(place + sizeof(Timer) - 1);
 }
