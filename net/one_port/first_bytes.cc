@@ -13,6 +13,9 @@ using namespace std::string_view_literals;
 
 // The longest methods that are registered have 17 letters (UPDATEREDIRECTREF).
 constexpr std::size_t method_bytes_max = 20;
+// No registered method is shorter. A frame may begin with two letters and a space, which are then
+// the lower bytes of its size, but not with three.
+constexpr std::size_t method_bytes_min = 3;
 
 // RFC 9113, 6.5 and 6.8, and the code for a peer that should come back with HTTP/1.1.
 constexpr char frame_settings = 4;
@@ -47,7 +50,7 @@ Match match_http(std::span<const std::byte> bytes) {
   const auto end = std::ranges::find_if_not(text, is_letter);
   const auto length = static_cast<std::size_t>(end - text.begin());
   if (end == text.end()) return length <= method_bytes_max ? Match::maybe : Match::no;
-  return length > 0 && *end == ' ' ? Match::yes : Match::no;
+  return length >= method_bytes_min && *end == ' ' ? Match::yes : Match::no;
 }
 
 Match match_http2(std::span<const std::byte> bytes) { return match_prefix(text_of(bytes), "PRI "); }

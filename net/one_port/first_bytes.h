@@ -20,7 +20,7 @@ enum class Match : std::uint8_t { no, maybe, yes };
 // A record of TLS (RFC 8446, 5.1): its type is a handshake; its version is 3.1 to 3.4.
 Match match_tls(std::span<const std::byte> bytes);
 
-// A request line of HTTP/1: a method of at most 20 letters and hyphens, and a space. Such is the
+// A request line of HTTP/1: a method of 3 to 20 letters and hyphens, and a space. Such is the
 // preface of HTTP/2 as well.
 Match match_http(std::span<const std::byte> bytes);
 

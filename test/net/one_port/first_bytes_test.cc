@@ -47,7 +47,7 @@ TEST(FirstBytesTest, HttpIsAMethodAndASpace) {
   EXPECT_EQ(bytes_to_yes(match_http, "POST /a.B/C HTTP/1.1\r\n"), 5u);
   EXPECT_EQ(bytes_to_yes(match_http, "M-SEARCH * HTTP/1.1\r\n"), 9u);
   EXPECT_EQ(bytes_to_yes(match_http, "UPDATEREDIRECTREF / HTTP/1.1\r\n"), 18u);
-  for (const char* const text : {" GET / HTTP/1.1", "GET\r\n", "12 /", "\r\n\r\n",
+  for (const char* const text : {" GET / HTTP/1.1", "GET\r\n", "12 /", "RI /", "\r\n\r\n",
                                  "AMethodOfTwentyOneByt /", "SSH-2.0-OpenSSH_9.2"}) {
     EXPECT_EQ(bytes_to_yes(match_http, text), 0u) << text;
   }
