@@ -15,7 +15,7 @@
 //
 // An account that grows or shrinks moves between classes of sizes, each twice as large as the one
 // before: finding the largest costs the same for any number of connections, and is right within a
-// factor of two. Of one class the first to enter it goes first.
+// factor of two. Within a class the account that entered first is evicted first.
 //
 // Not thread-safe, never suspends. Accounts that outlive it count nothing any more.
 #pragma once
@@ -86,7 +86,7 @@ class ByteBudget {
   std::array<Class, evicted_class + 1> classes_;
 };
 
-// What one connection holds. A default one belongs to no budget and counts nothing.
+// Counts what one connection holds. A default one belongs to no budget and counts nothing.
 class ByteBudget::Account {
  public:
   class Owner {

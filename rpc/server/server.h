@@ -159,7 +159,7 @@ class Server {
 
   // Counts the calls of clients by address, over HTTP too. Lives as long as the server.
   net::AddressShares& call_shares();
-  // What clients hold, for other servers that let clients call this one, and for statistics.
+  // Counts the memory that clients hold. Other servers by which clients call this one share it.
   net::ByteBudget& client_bytes();
 
   // Drains the server so that no call is lost: stops accepting, asks every client to leave, serves

@@ -16,6 +16,7 @@
 #include "net/stream.h"
 #include "net/testing/network.h"
 #include "test/fixtures/real_loop.h"
+#include "test/net/both_networks.h"
 #include "test/net/raw_socket.h"
 #include "test/net/stream_pair.h"
 #include "test/net/test_sink.h"
@@ -176,18 +177,6 @@ TEST(ByteBudgetTest, AnyOrderOfChangesKeepsTheSumAndTheBound) {
     }
   }
   EXPECT_GT(budget.statistics().evicted_count, 10u);
-}
-
-// Both networks keep the same promises; `settle` suspends until everything sent has arrived.
-void run_on_both(const std::function<void(Network&, const std::function<void()>& settle)>& body) {
-  {
-    SCOPED_TRACE("real");
-    run_on_real_loop(
-        [&](RealLoop& real) { body(real.network, [&] { see_arrivals(real.network); }); });
-  }
-  SCOPED_TRACE("simulated");
-  sim::SimulatedNetwork network({.latency = 1ms, .piece_bytes_max = 64 * 1024});
-  body(network, [] { EXPECT_TRUE(coroutine::sleep_for(10ms)); });
 }
 
 TEST(StreamBudgetTest, AStreamWhosePeerReadsNothingIsClosedAboveTheBudget) {

@@ -29,7 +29,7 @@ class ServerConnection;
 
 class Dispatcher final : private Call::Owner {
  public:
-  // What clients hold counts in `client_bytes`, which outlives it.
+  // Requests of clients are counted in `client_bytes`, which outlives it.
   Dispatcher(const Server::Options& options, net::ByteBudget& client_bytes);
 
   Result<void> add(Service& service, Server::Audience audience) {
