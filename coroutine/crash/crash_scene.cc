@@ -68,7 +68,7 @@ CrashScene::RunningTask CrashScene::running_task() {
   return {.id = task->top().id, .name = task->name()};
 }
 
-void CrashScene::add_running_task(const void* stack_pointer, ReportText& text) {
+void CrashScene::add_running_task(const void* interrupted, ReportText& text) {
   const detail::TaskControl* const task = detail::Strand::running_task();
   if (task == nullptr) {
     text.add(has_scheduler() ? "task      none: the loop itself runs\n"
@@ -81,7 +81,7 @@ void CrashScene::add_running_task(const void* stack_pointer, ReportText& text) {
   text.add(", ").add_seconds(task->scheduler.turn_time() - task->top().spawned_at);
   text.add(task->is_cancelled() ? " old, cancelled\n" : " old\n").flush();
   const Stack stack = task->stack();
-  const auto* const at = static_cast<const std::byte*>(stack_pointer);
+  const std::byte* const at = detail::stack_pointer_of(interrupted);
   // The requested size; above it lies some room for the colour.
   text.add("stack     ").add(StackPool::stack_size_bytes_min << stack.size_class).add(" bytes");
   if (at >= stack.base && at < stack.top) {
@@ -98,7 +98,8 @@ void CrashScene::add_failed_check(ReportText& text) {
   text.add("\n").flush();
 }
 
-void CrashScene::add_overflow(const void* address, ReportText& text) {
+void CrashScene::add_overflow(const siginfo_t& info, const void* interrupted, ReportText& text) {
+  const void* const address = detail::OverflowWatch::missing_address(info, interrupted);
   const detail::TaskControl* const task = detail::OverflowWatch::overflowed(address);
   if (task == nullptr) return;
   text.add("\n");

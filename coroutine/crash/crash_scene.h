@@ -5,7 +5,7 @@
 //   CrashScene::prepare();  // At the start of the program; what follows is in its handler.
 //
 //   ReportText text(STDERR_FILENO);
-//   CrashScene::add_running_task(stack_pointer, text);
+//   CrashScene::add_running_task(interrupted, text);
 //   CrashScene::add_stack(interrupted, text);
 //   CrashScene::add_task_stacks(2s, text);
 //   text.flush();
@@ -15,6 +15,7 @@
 // ReportText::add_code_address(); name_stacks() gives them names, later and elsewhere.
 #pragma once
 
+#include <csignal>
 #include <string_view>
 
 #include "coroutine/base/clock.h"
@@ -23,6 +24,7 @@
 
 namespace corolane::coroutine {
 
+// `interrupted` is the third argument of the handler, `info` the second.
 class CrashScene {
  public:
   struct RunningTask {
@@ -38,15 +40,14 @@ class CrashScene {
   // The task on whose behalf this thread runs; id 0 when there is none.
   static RunningTask running_task();
 
-  // Lines "task ..", and "stack .." with its size and, from `stack_pointer`, its use.
-  static void add_running_task(const void* stack_pointer, ReportText& text);
+  // Lines "task ..", and "stack .." with its size and how much of it the interrupted code uses.
+  static void add_running_task(const void* interrupted, ReportText& text);
   // The check() that failed, if one has ended the process.
   static void add_failed_check(ReportText& text);
-  // The task whose stack overflowed and how to enlarge its stack, if `address` lies in a guard.
-  static void add_overflow(const void* address, ReportText& text);
-  // One line with the addresses of the interrupted code, innermost first. `interrupted` is the
-  // third argument of the handler. A "=" marks the first address when it is that of the instruction
-  // itself; all others follow a call.
+  // The task whose stack overflowed and how to enlarge its stack, if a SIGSEGV is an overflow.
+  static void add_overflow(const siginfo_t& info, const void* interrupted, ReportText& text);
+  // One line with the addresses of the interrupted code, innermost first. A "=" marks the first
+  // address when it is that of the instruction itself; all others follow a call.
   static void add_stack(void* interrupted, ReportText& text);
   // All tasks that are not running, grouped by equal stacks, the largest group first. Two threads
   // must not call it at the same time. Stops after `time_max`.

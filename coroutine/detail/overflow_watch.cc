@@ -3,6 +3,7 @@
 // allocation or printf() included.
 #include "coroutine/detail/overflow_watch.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <bit>
@@ -15,6 +16,7 @@
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/stack/detail/sanitizer.h"
+#include "coroutine/stack/detail/unwind.h"
 #include "coroutine/stack/fault_guard.h"
 
 namespace corolane::coroutine::detail {
@@ -54,21 +56,21 @@ void hand_on(int signal, siginfo_t* info, void* context) {
     previous_action.sa_handler(signal);
     return;
   }
-  // The fault repeats on return, and then no handler catches it.
+  // A fault repeats on return, and then no handler catches it; a signal without room does not.
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
-  if (!is_fault) ::raise(signal);
+  if (!is_fault || info->si_code == SI_KERNEL) ::raise(signal);
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (FaultGuard::is_active()) FaultGuard::leave();
   const int error_number = errno;
-  const TaskControl* const task =
-      info->si_code > 0 ? OverflowWatch::overflowed(info->si_addr) : nullptr;
+  const void* const address = OverflowWatch::missing_address(*info, context);
+  const TaskControl* const task = OverflowWatch::overflowed(address);
   if (task != nullptr) {
     ReportText text(STDERR_FILENO);
-    OverflowWatch::describe(*task, info->si_addr, text);
+    OverflowWatch::describe(*task, address, text);
     text.flush();
   }
   errno = error_number;
@@ -104,6 +106,11 @@ OverflowWatch::OverflowWatch(const TaskControl* around) : outer_(innermost_), ar
 }
 
 OverflowWatch::~OverflowWatch() { innermost_ = outer_; }
+
+const void* OverflowWatch::missing_address(const siginfo_t& info, const void* context) {
+  if (info.si_code == SI_KERNEL) return stack_pointer_of(context) - getauxval(AT_MINSIGSTKSZ);
+  return info.si_code > 0 ? info.si_addr : nullptr;
+}
 
 const TaskControl* OverflowWatch::overflowed(const void* address) {
   const auto* const byte = static_cast<const std::byte*>(address);

@@ -16,6 +16,8 @@
 // fault is passed on without a report.
 #pragma once
 
+#include <csignal>
+
 #include "coroutine/stack/report_text.h"
 
 namespace corolane::coroutine::detail {
@@ -32,6 +34,10 @@ class OverflowWatch {
   OverflowWatch(const OverflowWatch&) = delete;
   OverflowWatch& operator=(const OverflowWatch&) = delete;
 
+  // The address that a SIGSEGV could not use, null when it was sent. The kernel also sends one when
+  // the frame of another signal has no room on the interrupted stack: then the end of that frame.
+  // Async-signal-safe.
+  static const void* missing_address(const siginfo_t& info, const void* context);
   // The task in use on this thread whose stack has `address` in its guard, if there is one.
   // Async-signal-safe.
   static const TaskControl* overflowed(const void* address);

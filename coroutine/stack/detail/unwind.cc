@@ -141,6 +141,15 @@ std::uintptr_t instruction_of(const void* context) {
 #endif
 }
 
+const std::byte* stack_pointer_of(const void* context) {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return reinterpret_cast<const std::byte*>(machine.gregs[REG_RSP]);
+#else
+  return reinterpret_cast<const std::byte*>(machine.sp);
+#endif
+}
+
 std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addresses) {
   Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from),
             .addresses = addresses};

@@ -35,5 +35,7 @@ std::size_t unwind_crashed(void* context, std::span<std::uintptr_t> addresses);
 
 // The address of the interrupted instruction.
 std::uintptr_t instruction_of(const void* context);
+// The end of the interrupted stack.
+const std::byte* stack_pointer_of(const void* context);
 
 }  // namespace corolane::coroutine::detail

@@ -104,10 +104,6 @@ void add_thread(ReportText& text) {
 }
 
 #if defined(__x86_64__)
-const void* stack_pointer(const ucontext_t& context) {
-  return reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RSP]);
-}
-
 void add_registers(const ucontext_t& context, ReportText& text) {
   constexpr auto names = std::to_array<std::pair<const char*, int>>({{"rip", REG_RIP},
                                                                      {"rsp", REG_RSP},
@@ -134,10 +130,6 @@ void add_registers(const ucontext_t& context, ReportText& text) {
   text.add("\n").flush();
 }
 #elif defined(__aarch64__)
-const void* stack_pointer(const ucontext_t& context) {
-  return reinterpret_cast<const void*>(context.uc_mcontext.sp);
-}
-
 void add_registers(const ucontext_t& context, ReportText& text) {
   text.add("registers pc=").add_hex(context.uc_mcontext.pc);
   text.add(" sp=").add_hex(context.uc_mcontext.sp);
@@ -156,7 +148,7 @@ void add_part(ReportText& text, F&& add) {
 }
 
 void add_running(const Crash& crash, ReportText& text) {
-  add_part(text, [&] { CrashScene::add_running_task(stack_pointer(*crash.context), text); });
+  add_part(text, [&] { CrashScene::add_running_task(crash.context, text); });
   add_part(text, [&] {
     if (installed->add_work != nullptr) installed->add_work(text);
   });
@@ -178,8 +170,8 @@ void add_crash(const Crash& crash, std::chrono::system_clock::time_point time, R
   text.add("\n").flush();
   add_running(crash, text);
   add_part(text, [&] { CrashScene::add_failed_check(text); });
-  if (crash.info->si_code > 0 && crash.signal == SIGSEGV) {
-    add_part(text, [&] { CrashScene::add_overflow(crash.info->si_addr, text); });
+  if (crash.signal == SIGSEGV) {
+    add_part(text, [&] { CrashScene::add_overflow(*crash.info, crash.context, text); });
   }
   add_registers(*crash.context, text);
   text.add("\nwhere it crashed:\n").flush();

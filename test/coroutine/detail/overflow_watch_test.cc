@@ -7,7 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <regex.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cfloat>
@@ -21,6 +24,8 @@
 #include <tuple>
 
 #include "coroutine/async/async.h"
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/task.h"
@@ -42,9 +47,9 @@ constinit bool exits_on_fault = false;
 
 void first_handler(int signal, siginfo_t* info, void* /*context*/) {
   if (exits_on_fault) std::_Exit(42);
-  // The return repeats a fault, but not a signal that was sent.
+  // The return repeats a fault, but not a signal that was sent or that had no room.
   ::sigaction(signal, &sanitizers_action, nullptr);
-  if (info->si_code <= 0) ::raise(signal);
+  if (info->si_code <= 0 || info->si_code == SI_KERNEL) ::raise(signal);
 }
 
 const bool first_handler_installed = [] {
@@ -64,6 +69,10 @@ bool dies_of_its_fault(int status) {
 volatile int steps = 0;
 volatile long double largest = LDBL_MAX;
 volatile int many_digits = 10'000;
+// Asking the system for them would need room on the stack.
+std::ptrdiff_t room_bytes = 0;
+pid_t process = 0;
+pid_t thread = 0;
 
 [[gnu::noinline]] void recurse() {
   volatile char frame[200];
@@ -164,6 +173,30 @@ TEST_P(OverflowDeathTest, IsNamedBeforeTheProcessDies) {
   EXPECT_EXIT(spawn_and_overflow(), dies_of_its_fault,
               AllOf(HasSubstr("\"bottomless\" needs more than its " + size + " bytes of stack"),
                     HasSubstr(" at address 0x"), HasSubstr("spawned at " __FILE__ ":" + line)));
+}
+
+// Leaves less of the running task's stack than the frame of a signal needs.
+[[gnu::noinline]] void signal_near_the_end() {
+  const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+  if (here - Strand::task_of_stack()->stack().base > room_bytes) {
+    signal_near_the_end();
+  } else {
+    ::syscall(SYS_tgkill, process, thread, SIGUSR1);
+  }
+  steps = steps + 1;
+}
+
+TEST(OverflowOfASignalDeathTest, IsNamedBeforeTheProcessDies) {
+  const auto signal_and_return = [] {
+    // Without SA_ONSTACK the handler runs on the stack of the task.
+    ::signal(SIGUSR1, [](int) {});
+    room_bytes = static_cast<std::ptrdiff_t>(::getauxval(AT_MINSIGSTKSZ)) / 4 * 3;
+    process = ::getpid();
+    thread = ::gettid();
+    static_cast<void>(spawn("signalled", &signal_near_the_end).join(Deadline::never()));
+  };
+  EXPECT_EXIT(signal_and_return(), dies_of_its_fault,
+              HasSubstr("\"signalled\" needs more than its "));
 }
 
 TEST(OverflowAdviceDeathTest, NamesTheNextLargerStackUnlessThereIsNone) {
