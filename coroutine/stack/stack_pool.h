@@ -39,7 +39,6 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/stack/detail/guard_budget.h"
-#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/detail/stack_class.h"
 #include "coroutine/stack/detail/stack_memory.h"
 
@@ -135,10 +134,6 @@ class StackPool {
   // Takes back a stack of this pool. Its contents stay until the next call of the pool, so the
   // running task may return its own stack just before it leaves it for good.
   void release(const Stack& stack) {
-#if defined(COROLANE_ASAN)
-    // Frames that never returned left their redzones poisoned.
-    __asan_unpoison_memory_region(stack.base, static_cast<std::size_t>(stack.top - stack.base));
-#endif
     ++released_count_;
     classes_[stack.size_class].push(stack.top);
   }

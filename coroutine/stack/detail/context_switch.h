@@ -82,6 +82,8 @@ class ContextSwitch {
 #if defined(COROLANE_ASAN)
     context.stack_bottom_ = base;
     context.stack_size_ = static_cast<std::size_t>(top - base);
+    // The frames that an earlier flow left for good are still poisoned.
+    __asan_unpoison_memory_region(base, context.stack_size_);
 #endif
 #if defined(COROLANE_TSAN)
     context.ended_ = false;

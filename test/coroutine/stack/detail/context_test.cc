@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/task_control.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stack/detail/context_switch.h"
 #include "coroutine/stack/detail/sanitizer.h"
@@ -386,6 +388,21 @@ TEST(ContextTest, AFlowReusesTheFakeStackOfAnEndedOne) {
   void* const first = fake_stack_of_a_task();
   if (first == nullptr) GTEST_SKIP() << "needs ASAN_OPTIONS=detect_stack_use_after_return=1";
   EXPECT_EQ(fake_stack_of_a_task(), first);
+}
+
+TEST(ContextTest, AFlowBeginsOnAStackWithoutTheMarksOfFramesThatWereLeftForGood) {
+  const auto low_end_of_a_task = [] {
+    std::byte* low_end = nullptr;
+    auto task = spawn("flow", [&] {
+      low_end = Strand::task_of_stack()->stack().base;
+      EXPECT_FALSE(__asan_address_is_poisoned(low_end));
+    });
+    EXPECT_TRUE(task.join(Deadline::never()));
+    return low_end;
+  };
+  std::byte* const first = low_end_of_a_task();
+  __asan_poison_memory_region(first, 64);  // As the frame of a jump away does.
+  EXPECT_EQ(low_end_of_a_task(), first);
 }
 #endif
 
