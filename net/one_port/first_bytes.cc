@@ -13,8 +13,7 @@ using namespace std::string_view_literals;
 
 // The longest methods that are registered have 17 letters (UPDATEREDIRECTREF).
 constexpr std::size_t method_bytes_max = 20;
-// No registered method is shorter. A frame may begin with two letters and a space, which are then
-// the lower bytes of its size, but not with three.
+// No registered method is shorter.
 constexpr std::size_t method_bytes_min = 3;
 
 // RFC 9113, 6.5 and 6.8, and the code for a peer that should come back with HTTP/1.1.

@@ -85,11 +85,13 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
 }
 
 net::Match match_hello(std::span<const std::byte> first_bytes) {
-  // What the header of a hello has there: any size, flags of no meaning, the magic number.
+  // What the header of a hello has there: a size of two bytes, flags of no meaning, the magic
+  // number.
+  static_assert(hello_bytes_max < 0x1'00'00);
   std::array<std::byte, frame_header_size> hello;
   encode({.type = FrameType::hello, .call_id = hello_magic}, hello);
   constexpr std::size_t magic_end = 16;
-  for (std::size_t at = 3; at < std::min(first_bytes.size(), magic_end); ++at) {
+  for (std::size_t at = 2; at < std::min(first_bytes.size(), magic_end); ++at) {
     if (at > 4 && at < 8) continue;
     if (first_bytes[at] != hello[at]) return net::Match::no;
   }

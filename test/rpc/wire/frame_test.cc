@@ -78,6 +78,11 @@ TEST(FrameTest, AHelloIsKnownByItsTypeAndMagic) {
   large[1] = std::byte{0x03};
   EXPECT_EQ(match_hello(large), net::Match::yes);
   EXPECT_EQ(net::match_tls(large), net::Match::no);
+  Bytes tls = hello;
+  const auto begin = std::to_array<std::byte>({std::byte{0x16}, std::byte{0x03}, std::byte{0x04}});
+  std::ranges::copy(begin, tls.begin());
+  EXPECT_EQ(match_hello(tls), net::Match::no) << "no hello is that large";
+  EXPECT_EQ(net::match_tls(tls), net::Match::yes);
   EXPECT_EQ(match_hello(encoded({.type = FrameType::ping, .call_id = hello_magic})),
             net::Match::no);
   EXPECT_EQ(match_hello(encoded({.type = FrameType::hello, .call_id = 1})), net::Match::no);
