@@ -78,9 +78,9 @@ struct Method {
   Duration timeout_max{};
 
   google::protobuf::Message* (*new_request)(google::protobuf::Arena* arena) = nullptr;
-  // For calls within a process; null for methods without exactly one reply. take_reply moves the
-  // content of one reply into another.
+  // For calls within a process, and for routers. Null for one-way methods.
   google::protobuf::Message* (*new_reply)(google::protobuf::Arena* arena) = nullptr;
+  // Moves the content of one reply into another. Null for methods without exactly one reply.
   void (*take_reply)(google::protobuf::Message& from, google::protobuf::Message& to) = nullptr;
   // Calls the handler and passes its answer on; returns the error of either. `request` is empty
   // when the caller sends a stream.

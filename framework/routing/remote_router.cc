@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coroutine/task.h"
+#include "framework/routing/detail/receive_stream.h"
 
 namespace corolane::framework {
 namespace {
@@ -30,7 +31,6 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
   const Call call{.method = method,
                   .id = id,
                   .request = request,
-                  .reply = reply,
                   .sequence = options_.has_request_ids ? ++last_sequence_ : 0,
                   .deadline = deadline_of(options)};
   CallRecord record{.method = &method,
@@ -40,7 +40,9 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
                     .begin = options_.clock(),
                     .end = {},
                     .errors = {}};
-  auto result = call_until_final(call, record.errors);
+  auto result = call_until_final(call, record.errors, [&](const Call& present) {
+    return try_call(present, reply, record.errors);
+  });
   record.end = options_.clock();
   if (!result) record.failure = result.error().code();
   observer_.on_call(record, request, reply);
@@ -54,13 +56,32 @@ Deadline RemoteRouter::deadline_of(const rpc::CallOptions& options) const {
              : deadline;
 }
 
-Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>& errors) {
+Result<void> RemoteRouter::stream(const rpc::Method& method, const std::string& id,
+                                  const google::protobuf::Message& request, rpc::Messages& sink,
+                                  const rpc::CallOptions& options) {
+  const rpc::ObjectTarget target{.id = id};
+  rpc::CallOptions own = options;
+  own.deadline = options.deadline.value_or(Deadline::after(method.timeout));
+  own.object = &target;
+  const Call call{
+      .method = method, .id = id, .request = request, .sequence = 0, .deadline = *own.deadline};
+  std::vector<Code> errors;
+  return call_until_final(call, errors, [&](const Call&) {
+    const auto client = client_;
+    return detail::receive_stream(*client, method, request, sink, own);
+  });
+}
+
+Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>& errors,
+                                            const Attempt& attempt) {
   for (Duration delay = options_.retry_delay_min;;
        delay = std::min(delay * 2, options_.retry_delay_max)) {
-    auto result = try_call(call, errors);
+    auto result = connect(call.deadline);
+    if (result) result = attempt(call);
     if (result || !passes(result.error().code())) return result;
     const bool is_repeatable =
-        call.sequence != 0 || call.method.idempotent || call.method.read_only;
+        call.sequence != 0 ||
+        (!call.method.server_streaming && (call.method.idempotent || call.method.read_only));
     if (!is_repeatable && !result.error().not_executed()) return result;
     // An object with no room for one more caller asks for a delay of minutes.
     const Duration wanted_delay = result.error().retry_after();
@@ -75,15 +96,15 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
   }
 }
 
-Result<void> RemoteRouter::try_call(const Call& call, std::vector<Code>& errors) {
-  if (auto connected = connect(call.deadline); !connected) return connected;
+Result<void> RemoteRouter::try_call(const Call& call, google::protobuf::Message& reply,
+                                    std::vector<Code>& errors) {
   rpc::ObjectTarget target{.id = call.id};
   if (call.sequence != 0) {
     target.request_id = {.caller = options_.caller, .sequence = call.sequence};
   }
   const std::uint64_t retries_before = client_->statistics().retry_count;
   auto result =
-      client_->call(call.method, call.request, call.reply,
+      client_->call(call.method, call.request, reply,
                     {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
                      .request_id = target.request_id,
                      .object = &target});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Calls objects from outside the cluster, through any of its nodes, for one caller that makes one
-// call at a time. Typed clients of objects (GameClient) use it as they use the router of a node.
+// call at a time, beside any number of streams. Typed clients of objects (GameClient) use it as
+// they use the router of a node.
 //
 //   RemoteRouter router(network, {{"10.0.0.5", 8460}, {"10.0.0.6", 8460}}, observer,
 //                       {.caller = "bot-17"});
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,6 +84,10 @@ class RemoteRouter final : public Router {
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
                     const rpc::CallOptions& options) override;
+  // Not observed. Retried only when nothing has arrived and the object has not been called.
+  Result<void> stream(const rpc::Method& method, const std::string& id,
+                      const google::protobuf::Message& request, rpc::Messages& sink,
+                      const rpc::CallOptions& options) override;
   // Always fails: the outcome of a one-way call could not be observed.
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request,
@@ -92,14 +98,17 @@ class RemoteRouter final : public Router {
     const rpc::Method& method;
     const std::string& id;
     const google::protobuf::Message& request;
-    google::protobuf::Message& reply;
     std::uint64_t sequence;
     Deadline deadline;
   };
+  // One attempt, on the connected client.
+  using Attempt = std::function<Result<void>(const Call& call)>;
 
   Deadline deadline_of(const rpc::CallOptions& options) const;
-  Result<void> call_until_final(const Call& call, std::vector<Code>& errors);
-  Result<void> try_call(const Call& call, std::vector<Code>& errors);
+  Result<void> call_until_final(const Call& call, std::vector<Code>& errors,
+                                const Attempt& attempt);
+  Result<void> try_call(const Call& call, google::protobuf::Message& reply,
+                        std::vector<Code>& errors);
   Result<void> connect(Deadline deadline);
 
   net::Network& network_;
@@ -111,7 +120,8 @@ class RemoteRouter final : public Router {
   const std::string requester_ = net::random_text(16);
   std::size_t moved_count_ = 0;  // The number of moves to the next server.
   std::uint64_t last_sequence_ = 0;
-  std::unique_ptr<rpc::Client> client_;  // Connected to the current server; null: not yet.
+  // Connected to the current server; null: not yet. A stream keeps its own.
+  std::shared_ptr<rpc::Client> client_;
 };
 
 }  // namespace corolane::framework

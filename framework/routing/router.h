@@ -35,6 +35,13 @@ class Router : public SubscriptionSource {
                             const google::protobuf::Message& request,
                             google::protobuf::Message& reply, const rpc::CallOptions& options) = 0;
 
+  // The same for methods that reply with a stream: each message is written to `sink`. Suspends
+  // until the stream has ended. Nothing is retried once a message has arrived: then it fails with
+  // aborted when the object moves. Fails with invalid_argument when there is a request id.
+  virtual Result<void> stream(const rpc::Method& method, const std::string& id,
+                              const google::protobuf::Message& request, rpc::Messages& sink,
+                              const rpc::CallOptions& options) = 0;
+
   // The same for one-way methods. Success means that the request was sent, and no more.
   virtual Result<void> notify(const rpc::Method& method, const std::string& id,
                               const google::protobuf::Message& request,

@@ -87,7 +87,8 @@ void print_client(Printer& printer, const ServiceModel& service) {
     printer.PrintRaw(comment_text(2, method.comment, promises_to_callers(method)));
     std::vector<std::string> parameters = method.client_parameters();
     parameters.back() += " = {}";
-    printer.PrintRaw(signature(2, method.client_result(), method.cpp_name, parameters, ";"));
+    printer.PrintRaw(
+        signature(2, method.client_result(service.is_object()), method.cpp_name, parameters, ";"));
   }
   if (service.publishes()) {
     printer.Print("\n");
@@ -121,6 +122,7 @@ std::set<std::string> includes_of(const FileModel& file) {
   if (file.has_method([](const MethodModel&) { return true; })) {
     includes.insert({"coroutine/base/result.h", "rpc/context.h"});
   }
+  if (file.has_streaming_objects()) includes.insert("framework/routing/object_reader.h");
   if (file.has_method([](const MethodModel& method) {
         return method.is_streaming || method.is_called_with_stream;
       })) {

@@ -52,12 +52,15 @@ MethodModel read_method(const pb::MethodDescriptor& method, const std::string& c
 
 }  // namespace
 
-std::string MethodModel::client_result() const {
+std::string MethodModel::client_result(bool is_of_object) const {
   if (is_called_with_stream) {
     return std::string("::corolane::rpc::") + (is_streaming ? "Duplex<" : "Upload<") +
            request_type + ", " + reply_type + ">";
   }
-  if (is_streaming) return "::corolane::rpc::Reader<" + reply_type + ">";
+  if (is_streaming) {
+    return (is_of_object ? "::corolane::framework::ObjectReader<" : "::corolane::rpc::Reader<") +
+           reply_type + ">";
+  }
   return "::corolane::Result<" + (is_one_way ? "void" : reply_type) + ">";
 }
 

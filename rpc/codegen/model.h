@@ -41,7 +41,7 @@ struct MethodModel {
   bool is_duplex() const { return is_called_with_stream && is_streaming; }
   bool is_watched() const { return is_streaming && !is_called_with_stream; }
   // The return type of the client's method.
-  std::string client_result() const;
+  std::string client_result(bool is_of_object) const;
   // The parameters of the client's method; the options have no default.
   std::vector<std::string> client_parameters() const;
 };
@@ -77,6 +77,11 @@ struct FileModel {
   bool has_objects() const { return std::ranges::any_of(services, &ServiceModel::is_object); }
   bool has_publishing_objects() const {
     return std::ranges::any_of(services, &ServiceModel::publishes);
+  }
+  bool has_streaming_objects() const {
+    return std::ranges::any_of(services, [](const ServiceModel& service) {
+      return service.is_object() && std::ranges::any_of(service.methods, &MethodModel::is_watched);
+    });
   }
   bool has_plain_services() const {
     return !std::ranges::all_of(services, &ServiceModel::is_object);

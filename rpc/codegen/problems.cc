@@ -177,13 +177,6 @@ class ProblemFinder {
   }
 
   void check_of_object(const pb::MethodDescriptor& method) {
-    if (method.server_streaming()) {
-      report(
-          path_in(method, pb::MethodDescriptorProto::kServerStreamingFieldNumber),
-          method.name() +
-              " replies with a stream, which would block all other calls of its object; say what "
-              "it publishes, and let a service that subscribes serve the stream");
-    }
     if (method.client_streaming()) {
       report(path_in(method, pb::MethodDescriptorProto::kClientStreamingFieldNumber),
              method.name() +

@@ -82,11 +82,11 @@ void print_table(Printer& printer, const ServiceModel& service) {
     }
     printer.Print("        .new_request = new_message<$request$>,\n", "request",
                   method.request_type);
+    if (!method.is_one_way) {
+      printer.Print("        .new_reply = new_message<$reply$>,\n", "reply", method.reply_type);
+    }
     if (method.is_unary() || method.is_upload()) {
-      printer.Print(
-          "        .new_reply = new_message<$reply$>,\n"
-          "        .take_reply = take_reply<$reply$>,\n",
-          "reply", method.reply_type);
+      printer.Print("        .take_reply = take_reply<$reply$>,\n", "reply", method.reply_type);
     }
     printer.Print("        .invoke = $invoke$,\n    },\n", "invoke", invoke_text(service, method));
   }
@@ -206,13 +206,15 @@ void print_entries(Printer& printer, const FileModel& file) {
 
 std::string client_body(const ServiceModel& service, std::size_t index) {
   const MethodModel& method = service.methods[index];
-  const std::string result = method.client_result();
+  const std::string result = method.client_result(service.is_object());
   const std::string row = "methods_of_" + service.name + "[" + std::to_string(index) + "]";
   if (method.is_called_with_stream) {
     return "  return " + result + "(*client_, " + row + ", options);\n";
   }
   if (method.is_streaming) {
-    return "  return " + result + "(*client_, " + row + ", request, options);\n";
+    const std::string callee = service.is_object() ? "*router_, " : "*client_, ";
+    const std::string id = service.is_object() ? ", id_" : "";
+    return "  return " + result + "(" + callee + row + id + ", request, options);\n";
   }
   const std::string callee = service.is_object() ? "router_->" : "client_->";
   const std::string target = row + (service.is_object() ? ", id_" : "");
@@ -248,7 +250,7 @@ void print_client(Printer& printer, const ServiceModel& service) {
   for (std::size_t i = 0; i < service.methods.size(); ++i) {
     const MethodModel& method = service.methods[i];
     printer.Print("\n");
-    printer.PrintRaw(signature(0, method.client_result(),
+    printer.PrintRaw(signature(0, method.client_result(service.is_object()),
                                service.name + "Client::" + method.cpp_name,
                                method.client_parameters(), " {"));
     printer.PrintRaw(client_body(service, i) + "}\n");

@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/objects/detail/object_turn.h"
+#include "framework/objects/detail/stream_outbox.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
 #include "rpc/call_scope.h"
@@ -32,6 +33,13 @@ Error unreadable(const rpc::Method& method, const rpc::RequestId& id) {
                                     " of " + quote(id.caller) + " is not a reply of " +
                                     method.full_name + ": was its proto changed incompatibly?")
       .with_maybe_executed();
+}
+
+Error remembers_no_stream(const rpc::Method& method) {
+  return Error(Code::invalid_argument, std::string(method.full_name) +
+                                           " replies with a stream, which no object remembers: "
+                                           "call it without a request id")
+      .with_not_executed();
 }
 
 }  // namespace
@@ -118,6 +126,7 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                rpc::Messages& sink) {
   ++type.counts.call_count;
   if (auto valid = check_request_id(context.object()->request_id); !valid) return valid;
+  if (method.server_streaming && context.object()->request_id) return remembers_no_stream(method);
   if (!released_.empty()) {
     auto decided = wait_for_move(type, context);
     if (!decided) return std::move(decided.error()).with_not_executed();
@@ -139,7 +148,8 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
             &letter);
   auto result = begin(turn, failed_before, method, context);
   if (result) {
-    result = invoke(turn, method, request, context, sink);
+    result = method.server_streaming ? stream(turn, letter, method, request, context, sink)
+                                     : invoke(turn, method, request, context, sink, nullptr);
   } else {
     result = std::move(result.error()).with_not_executed();
   }
@@ -227,12 +237,17 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
                                  .reply_headers = &context.made_reply_headers(),
                                  .principal = &context.principal()};
   const std::string id(target.id);
+  const auto after = [&](Result<void> called) {
+    return called || !failure ? std::move(called)
+                              : std::move(called.error()).with_attempt(*failure);
+  };
+  if (method.server_streaming) {
+    return after(surroundings_.owners.stream(method, id, request, sink, options));
+  }
   if (method.one_way) return surroundings_.owners.deliver(method, id, request, options);
   const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
   auto called = surroundings_.owners.call(method, id, request, *reply, options);
-  if (called) return sink.reply(*reply);
-  if (!failure) return called;
-  return std::move(called.error()).with_attempt(*failure);
+  return called ? sink.reply(*reply) : after(std::move(called));
 }
 
 // The caller knows of a change of owner before we do.
@@ -339,9 +354,21 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
   return activated;
 }
 
-Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
+Result<void> ObjectHost::stream(Turn& turn, Letter& letter, const rpc::Method& method,
                                 const google::protobuf::Message& request, rpc::Context& context,
                                 rpc::Messages& sink) {
+  StreamOutbox outbox(method, sink);
+  if (auto begun = outbox.begin(); !begun) return std::move(begun.error()).with_not_executed();
+  auto result = invoke(turn, method, request, context, outbox.pipe(), &outbox.pipe());
+  // What is written is on its way, whatever becomes of the object.
+  turn.leave();
+  letter.leave();
+  return outbox.finish(std::move(result), context.deadline());
+}
+
+Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
+                                const google::protobuf::Message& request, rpc::Context& context,
+                                rpc::Messages& sink, MessagePipe* stream) {
   ObjectCell& cell = turn.cell();
   const rpc::ObjectTarget& target = *context.object();
   if (remembers(method, target.request_id)) {
@@ -363,22 +390,21 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   scope.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at());
   const rpc::CallScope::Handler scope_of_handler(scope, context.principal());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
-  Gate gate(*this, turn, cell, method, target.request_id, sink);
+  Gate gate(*this, turn, cell, method, target.request_id, sink, stream);
   if (method.durable) turn.begin_durable();
   HostedType::MethodRecord& record = cell.type().record_of(method);
   record.begin(context.arrived_at());
   auto result = without_exceptions(cell, method.full_name, [&] {
     return record.meter.run([&] { return method.invoke(cell.object(), request, context, gate); });
   });
+  if (result && stream != nullptr) result = gate.end_stream();
   record.end(result);
   turn.end();
   if (result) return result;
   // The flag may come from a nested call whose error the handler returned.
   result = std::move(result.error()).without_not_executed();
   // An error reveals state, too, so it leaves only while the object is ours.
-  if (turn.was_sent_away() || !cell.is_owned()) {
-    return method.read_only ? cell.moved() : cell.moved().with_maybe_executed();
-  }
+  if (turn.was_sent_away() || !cell.is_owned()) return gate.moved();
   // A nested call to an object that has moved does not mean that this object has moved.
   if (moved_of(result.error())) {
     Error own(result.error().code(), result.error().message());

@@ -32,6 +32,8 @@
 
 namespace corolane::framework::detail {
 
+class MessagePipe;
+
 class ObjectHost {
  public:
   struct Options {
@@ -160,9 +162,14 @@ class ObjectHost {
   // Takes a turn and makes the object ready for the handler.
   Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                      const rpc::Context& context);
-  Result<void> invoke(Turn& turn, const rpc::Method& method,
+  // Serves a method that replies with a stream.
+  Result<void> stream(Turn& turn, Letter& letter, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::Messages& sink);
+  // `stream` is `sink` for such a method, else null.
+  Result<void> invoke(Turn& turn, const rpc::Method& method,
+                      const google::protobuf::Message& request, rpc::Context& context,
+                      rpc::Messages& sink, MessagePipe* stream);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);
   // Called right before a reply. Its debug log lines, together with those of other nodes, prove
   // that there was one owner at a time (tools/chaos).

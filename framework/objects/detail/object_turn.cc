@@ -69,6 +69,34 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
     if (COROLANE_SEEDED_BUG(request_ids_evicted)) cell_.ledger().forget_all_but(64);
     cell_.mark_changed();
   }
+  if (auto passed = pass(); !passed) return passed;
+  turn_.end();
+  return out_.reply(message);
+}
+
+Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
+  if (stream_ == nullptr) return out_.write(message);
+  while (!stream_->has_room()) {
+    // The deadline cancels the handler.
+    if (auto waited = turn_.wait_without(stream_->room(), Deadline::never()); !waited) {
+      return waited;
+    }
+  }
+  if (auto passed = pass(); !passed) return passed;
+  MessagePipe::Message copy(message.New());
+  copy->CopyFrom(message);
+  has_written_ = true;
+  return stream_->put(std::move(copy));
+}
+
+Result<void> ObjectHost::Gate::pass() {
+  // wait_for() has failed, and the handler goes on all the same.
+  if (!turn_.is_held()) {
+    return turn_.was_sent_away()
+               ? Result<void>(moved())
+               : Error(Code::cancelled, "cancelled while " + std::string(method_.full_name) +
+                                            " waited without its turn");
+  }
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();
@@ -76,8 +104,14 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
     if (auto saved = host_.save_for_reply(cell_, method_); !saved) return saved;
   }
   if (!host_.may_reply(cell_, request_id_)) return cell_.moved().with_maybe_executed();
-  turn_.end();
-  return out_.reply(message);
+  return {};
+}
+
+Error ObjectHost::Gate::moved() const {
+  if (!has_written_) return method_.read_only ? cell_.moved() : cell_.moved().with_maybe_executed();
+  return Error(Code::aborted, "\"" + cell_.id() + "\" has moved in the middle of the stream of " +
+                                  method_.full_name + "; call again")
+      .with_maybe_executed();
 }
 
 }  // namespace corolane::framework::detail

@@ -8,6 +8,7 @@
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/object_visitor.h"
+#include "framework/wire/detail/message_pipe.h"
 #include "rpc/service.h"
 
 namespace corolane::framework::detail {
@@ -49,20 +50,25 @@ class ObjectHost::QuietVisit {
 class ObjectHost::Letter {
  public:
   Letter(ObjectCell& cell, MailboxPart part) : cell_(cell), part_(part) { ++cell_.letters(part_); }
-  ~Letter() { --cell_.letters(part_); }
+  ~Letter() { leave(); }
   Letter(const Letter&) = delete;
   Letter& operator=(const Letter&) = delete;
 
   MailboxPart part() const { return part_; }
   void move_to(MailboxPart part) {
-    --cell_.letters(part_);
+    leave();
     part_ = part;
     ++cell_.letters(part_);
+    is_inside_ = true;
+  }
+  void leave() {
+    if (std::exchange(is_inside_, false)) --cell_.letters(part_);
   }
 
  private:
   ObjectCell& cell_;
   MailboxPart part_;
+  bool is_inside_ = true;
 };
 
 // A turn of a cell, until it ends or is given back.
@@ -75,10 +81,7 @@ class ObjectHost::Turn {
   [[gnu::always_inline]] Turn(ObjectHost& host, ObjectCell& cell, Facts facts,
                               Letter* letter = nullptr)
       : host_(host), cell_(cell), letter_(letter), visitor_(cell.visitors(), std::move(facts)) {}
-  ~Turn() {
-    end();
-    if (is_outside_) cell_.come_back();
-  }
+  ~Turn() { leave(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
@@ -112,6 +115,11 @@ class ObjectHost::Turn {
     host_.end_turn(cell_);
     before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
   }
+  // Its handler has returned: the object may go.
+  void leave() {
+    end();
+    if (std::exchange(is_outside_, false)) cell_.come_back();
+  }
 
  private:
   enum class State : std::uint8_t { none, shared, exclusive };
@@ -129,31 +137,41 @@ class ObjectHost::Turn {
   ObjectVisitor visitor_;
 };
 
-// The last step before a reply leaves: the change is stored if required, the object is still ours,
-// and the turn is given back before the reply is sent.
+// The last step before a reply or a message of a stream leaves: the change is stored if required,
+// and the object is still ours. The turn is given back before a reply is sent, and while a stream
+// has no room.
 class ObjectHost::Gate final : public rpc::Messages {
  public:
+  // `stream` is `out`, for a method that replies with a stream; null for any other.
   Gate(ObjectHost& host, Turn& turn, ObjectCell& cell, const rpc::Method& method,
-       const rpc::RequestId& request_id, rpc::Messages& out)
+       const rpc::RequestId& request_id, rpc::Messages& out, MessagePipe* stream)
       : host_(host),
         turn_(turn),
         cell_(cell),
         method_(method),
         request_id_(request_id),
-        out_(out) {}
+        out_(out),
+        stream_(stream) {}
 
   Result<void> reply(google::protobuf::Message& message) override;
-  Result<void> write(const google::protobuf::Message&) override {
-    return Error(Code::unimplemented, "objects reply once");
-  }
+  Result<void> write(const google::protobuf::Message& message) override;
+  // The handler of a stream has ended without an error.
+  Result<void> end_stream() { return pass(); }
+  // The error of a call whose object has left: it names the new owner, unless the caller has a part
+  // of the answer already.
+  Error moved() const;
 
  private:
+  Result<void> pass();
+
   ObjectHost& host_;
   Turn& turn_;
   ObjectCell& cell_;
   const rpc::Method& method_;
   const rpc::RequestId& request_id_;
   rpc::Messages& out_;
+  MessagePipe* const stream_;
+  bool has_written_ = false;
 };
 
 }  // namespace corolane::framework::detail

@@ -28,11 +28,15 @@ class Owners {
   // Reports that the view of the cluster seems stale.
   virtual void doubt() = 0;
 
-  // Forward a call to the owner of the object. Suspend, and fail as Router::call(); deliver() is
-  // for one-way methods and returns when the handler has ended.
+  // Forward a call to the owner of the object. Suspend, and fail as Router::call(); stream() is for
+  // methods that reply with a stream, and deliver() for one-way methods; both return when the
+  // handler has ended.
   virtual Result<void> call(const rpc::Method& method, const std::string& id,
                             const google::protobuf::Message& request,
                             google::protobuf::Message& reply, const rpc::CallOptions& options) = 0;
+  virtual Result<void> stream(const rpc::Method& method, const std::string& id,
+                              const google::protobuf::Message& request, rpc::Messages& sink,
+                              const rpc::CallOptions& options) = 0;
   virtual Result<void> deliver(const rpc::Method& method, const std::string& id,
                                const google::protobuf::Message& request,
                                const rpc::CallOptions& options) = 0;

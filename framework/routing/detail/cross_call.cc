@@ -20,19 +20,20 @@ constexpr std::chrono::milliseconds retry_after(100);
 // Keeps the reply for the caller.
 class CrossCall::Sink final : public rpc::Messages {
  public:
-  explicit Sink(CrossCall& call) : call_(call) {}
+  Sink(CrossCall& call, const rpc::Context& context) : call_(call), context_(context) {}
 
   Result<void> reply(google::protobuf::Message& message) override {
     call_.reply_.reset(call_.method_.new_reply(nullptr));
     call_.method_.take_reply(message, *call_.reply_);
     return {};
   }
-  Result<void> write(const google::protobuf::Message&) override {
-    return Error(Code::unimplemented, "objects reply once");
+  Result<void> write(const google::protobuf::Message& message) override {
+    return call_.stream_->write(message, context_.reply_headers_or_null());
   }
 
  private:
   CrossCall& call_;
+  const rpc::Context& context_;
 };
 
 CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
@@ -59,8 +60,10 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
 }
 
 Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
-                            google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers) {
+                            google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers,
+                            std::shared_ptr<CrossStream> stream) {
   serve_ = std::move(serve);
+  stream_ = std::move(stream);
   auto ran = coroutine::call_on_or_leave(
       there, method_.full_name, [self = shared_from_this()] { return self->serve(); }, deadline_,
       {.task = {.stack_size_bytes = method_.stack_size_bytes},
@@ -90,7 +93,7 @@ Result<void> CrossCall::serve() {
                          .may_take_last_stacks = may_take_last_stacks_});
   if (chain_ != nullptr) CallChain::enter(CallChain(chain_));
   rpc::Context context(method_, *request_, facts);
-  Sink sink(*this);
+  Sink sink(*this, context);
   auto served = serve_(*request_, context, sink);
   if (context.reply_headers_or_null() != nullptr) {
     reply_headers_ = std::move(context.made_reply_headers());

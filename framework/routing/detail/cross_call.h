@@ -15,6 +15,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
+#include "framework/routing/detail/cross_stream.h"
 #include "framework/wire/detail/call_chain.h"
 #include "rpc/call_options.h"
 #include "rpc/context.h"
@@ -39,9 +40,11 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
 
   // Suspends until the callee has ended, the deadline has passed or the task is cancelled; in the
   // latter two cases the callee is cancelled. `reply` and `reply_headers` may be null. `tasks`
-  // belongs to the other shard and is touched on its thread only; both outlive the call.
+  // belongs to the other shard and is touched on its thread only; both outlive the call. `stream`
+  // takes the messages of a method that replies with a stream; null for any other.
   Result<void> run(coroutine::Scheduler& there, coroutine::TaskGroup& tasks, Serve serve,
-                   google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers);
+                   google::protobuf::Message* reply, rpc::ReplyHeaders* reply_headers,
+                   std::shared_ptr<CrossStream> stream);
 
  private:
   class Sink;
@@ -62,6 +65,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   rpc::ObjectTarget target_;
   std::unique_ptr<google::protobuf::Message> request_;
   Serve serve_;
+  std::shared_ptr<CrossStream> stream_;
   // Owned by the serving shard until the call has ended, then by the caller's.
   std::unique_ptr<google::protobuf::Message> reply_;
   rpc::ReplyHeaders reply_headers_;

@@ -11,6 +11,7 @@
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/routing/detail/cross_call.h"
 #include "framework/routing/detail/cross_follow.h"
+#include "framework/routing/detail/receive_stream.h"
 #include "framework/wire/push.corolane.h"
 #include "rpc/call_scope.h"
 
@@ -38,7 +39,7 @@ class ReplyHere final : public rpc::Messages {
     return {};
   }
   Result<void> write(const google::protobuf::Message&) override {
-    return Error(Code::unimplemented, "objects reply once");
+    return Error(Code::internal, std::string(method_.full_name) + " replies once");
   }
 
  private:
@@ -74,6 +75,22 @@ std::shared_ptr<const CallChain::Link> current_chain() {
 }
 
 }  // namespace
+
+class ObjectRouter::NotedSink final : public rpc::Messages {
+ public:
+  explicit NotedSink(rpc::Messages& out) : out_(out) {}
+
+  Result<void> reply(google::protobuf::Message& message) override { return out_.reply(message); }
+  Result<void> write(const google::protobuf::Message& message) override {
+    has_written_ = true;
+    return out_.write(message);
+  }
+  bool has_written() const { return has_written_; }
+
+ private:
+  rpc::Messages& out_;
+  bool has_written_ = false;
+};
 
 ObjectRouter::ObjectRouter(net::Network& network, std::size_t index)
     : index_(index),
@@ -178,6 +195,20 @@ Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const 
 Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id,
                                 const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const rpc::CallOptions& options) {
+  return call_or_stream(method, id, request, &reply, nullptr, options);
+}
+
+Result<void> ObjectRouter::stream(const rpc::Method& method, const std::string& id,
+                                  const google::protobuf::Message& request, rpc::Messages& sink,
+                                  const rpc::CallOptions& options) {
+  NotedSink noted(sink);
+  return call_or_stream(method, id, request, nullptr, &noted, options);
+}
+
+Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::string& id,
+                                          const google::protobuf::Message& request,
+                                          google::protobuf::Message* reply, NotedSink* stream,
+                                          const rpc::CallOptions& options) {
   const Route& route = route_of(method);
   if (auto valid = check_object_id(route.type, id); !valid) return valid;
   rpc::Principal copy;
@@ -185,12 +216,13 @@ Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id
                   .route = route,
                   .id = id,
                   .request = request,
-                  .reply = &reply,
+                  .reply = reply,
                   .options = options,
                   .principal = principal_of(options, copy),
                   .chain = current_chain(),
                   .deadline = deadline_of(method, options),
-                  .partition = route.partition_of(id)};
+                  .partition = route.partition_of(id),
+                  .stream = stream};
   if (call.chain != nullptr) {
     auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
     if (!may) return may;
@@ -227,6 +259,7 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
 // Retries calls that have certainly not begun, or are repeatable, after transient errors: an object
 // that moves, a node that is gone.
 bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Place& place) const {
+  if (call.stream != nullptr && call.stream->has_written()) return false;
   if (COROLANE_SEEDED_BUG(retry_on_unknown) && error.maybe_executed()) return true;
   if (!error.not_executed() && !is_repeatable(call.method, call.options.request_id)) return false;
   if (moved_of(error)) return true;
@@ -338,19 +371,19 @@ Result<void> ObjectRouter::call_here(const Call& call) {
   };
   const auto serve = [&]() -> Result<void> {
     rpc::Context context(call.method, call.request, facts);
-    ReplyHere sink(call.method, call.reply);
-    auto result =
-        host_->serve(*call.route.hosted, call.route.hosted->method(call.route.method_index),
-                     call.request, context, sink);
+    ReplyHere reply(call.method, call.reply);
+    auto result = host_->serve(
+        *call.route.hosted, call.route.hosted->method(call.route.method_index), call.request,
+        context, call.stream == nullptr ? static_cast<rpc::Messages&>(reply) : *call.stream);
     if (call.options.reply_headers != nullptr && context.reply_headers_or_null() != nullptr) {
       *call.options.reply_headers = std::move(context.made_reply_headers());
     }
     note_end(context, result);
     return result;
   };
-  // A one-way call has its own task already. Any other call runs within the caller's task, unless
-  // it needs more stack than is left, or could overtake one-way calls that the caller has sent
-  // before.
+  // A one-way call has its own task already, and so has a stream. Any other call runs within the
+  // caller's task, unless it needs more stack than is left, or could overtake one-way calls that
+  // the caller has sent before.
   const bool may_be_part =
       one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
   if (call.reply == nullptr) return serve();
@@ -392,13 +425,25 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   const Peer& peer = peers_[shard];
   auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
                                               call.principal, call.chain.get(), call.deadline);
-  return crossing->run(
-      *peer.scheduler, peer.router->incoming_,
-      [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
-                                                    rpc::Messages& sink) {
-        return router->serve_here(method, request, context, sink);
-      },
-      call.reply, call.options.reply_headers);
+  const auto run = [&](std::shared_ptr<CrossStream> stream) {
+    return crossing->run(
+        *peer.scheduler, peer.router->incoming_,
+        [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
+                                                      rpc::Messages& sink) {
+          return router->serve_here(method, request, context, sink);
+        },
+        call.reply, call.options.reply_headers, std::move(stream));
+  };
+  if (call.stream == nullptr) return run(nullptr);
+  const auto stream = std::make_shared<CrossStream>(call.method.full_name, *peer.scheduler,
+                                                    call.options.reply_headers);
+  auto forwarding =
+      coroutine::spawn(call.method.full_name, [&] { return stream->forward_to(*call.stream); });
+  auto ended = run(stream);
+  stream->end();
+  auto forwarded = forwarding.join(call.deadline);
+  if (!ended || forwarded) return ended;
+  return std::move(forwarded.error()).with_maybe_executed();
 }
 
 Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
@@ -414,9 +459,14 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
   options.object = &target;
   // Keeps the client: the view with the member may be replaced meanwhile.
   const auto client = clients_.of(*place.member, place.shard);
-  auto result = call.reply == nullptr
-                    ? client->notify(call.method, call.request, options)
-                    : client->call(call.method, call.request, *call.reply, options);
+  const auto run = [&] {
+    if (call.stream != nullptr) {
+      return receive_stream(*client, call.method, call.request, *call.stream, options);
+    }
+    if (call.reply == nullptr) return client->notify(call.method, call.request, options);
+    return client->call(call.method, call.request, *call.reply, options);
+  };
+  auto result = run();
   place.is_lost = !client->is_connected();
   return result;
 }

@@ -78,6 +78,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
                     const rpc::CallOptions& options) override;
+  Result<void> stream(const rpc::Method& method, const std::string& id,
+                      const google::protobuf::Message& request, rpc::Messages& sink,
+                      const rpc::CallOptions& options) override;
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request,
                       const rpc::CallOptions& options) override;
@@ -107,19 +110,22 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     std::size_t method_index;
     const ClusterView::Group* group = nullptr;  // From the present view; null: none.
   };
+  // Writes the messages of a stream to another sink.
+  class NotedSink;
   // One call in flight.
   struct Call {
     const rpc::Method& method;
     const Route& route;
     const std::string& id;
     const google::protobuf::Message& request;
-    google::protobuf::Message* reply;  // Null for a one-way call.
+    google::protobuf::Message* reply;  // Null for a one-way call, and for a stream.
     const rpc::CallOptions& options;
     const rpc::Principal* principal;  // Null: anonymous.
     std::shared_ptr<const CallChain::Link> chain;
     Deadline deadline;
     Partition partition;
-    Feed* feed = nullptr;  // Set only when the call follows the object.
+    Feed* feed = nullptr;         // Set only when the call follows the object.
+    NotedSink* stream = nullptr;  // Set only when the object replies with a stream.
   };
   // The destination of one attempt, and whether it was reached.
   struct Place {
@@ -140,6 +146,11 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   const Route& route_of(const rpc::Method& method);
   const Route& route_of_type(const std::string& type);
   Place locate(const Route& route, Partition partition) const;
+  // `reply` or `stream` is null.
+  Result<void> call_or_stream(const rpc::Method& method, const std::string& id,
+                              const google::protobuf::Message& request,
+                              google::protobuf::Message* reply, NotedSink* stream,
+                              const rpc::CallOptions& options);
   Result<void> call_until_final(const Call& call);
   Result<void> call_at(Place& place, const Call& call);
   Result<void> call_here(const Call& call);

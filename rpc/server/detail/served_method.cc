@@ -122,7 +122,7 @@ Result<void> serve_call(const Around& around, const ServedMethod& served,
   bool has_begun = false;  // The handler has begun; a filter may prevent it.
   // Filters see an exception of the handler as an error.
   KeptReply kept(*served.method, sink);
-  const bool keeps = around.keeps_replies && served.method->new_reply != nullptr;
+  const bool keeps = around.keeps_replies && served.method->take_reply != nullptr;
   const auto handle = [&] {
     auto outcome = without_exceptions(served, threw, [&] {
       return served.method->invoke(*served.service, request, context,

@@ -42,6 +42,14 @@ class TestDiary : public DiaryObject {
     return {};
   }
 
+  Result<void> read_from(const Entry::Number& request, rpc::Writer<Entry>& out,
+                         rpc::Context&) const override {
+    for (int i = static_cast<int>(request.number()) - 1; i < state().entries_size(); ++i) {
+      if (auto written = out.write(state().entries(i)); !written) return written;
+    }
+    return {};
+  }
+
   Result<void> tell_what_somebody_has_read_in_it(const Entry::Number&,
                                                  rpc::Context&) const override {
     return {};
@@ -104,6 +112,15 @@ class TestRouter final : public framework::Router {
     return method.invoke(object_, request, context, sink);
   }
 
+  Result<void> stream(const rpc::Method& method, const std::string& id,
+                      const google::protobuf::Message& request, rpc::Messages& sink,
+                      const rpc::CallOptions& options) override {
+    note("stream", method, id, options);
+    const rpc::Context::Facts facts;
+    rpc::Context context(method, request, facts);
+    return method.invoke(object_, request, context, sink);
+  }
+
   framework::detail::Broadcast::Reader subscribe(
       std::string_view type, const std::string& id,
       const google::protobuf::Message& prototype) override {
@@ -151,7 +168,7 @@ TEST_F(DiaryTest, ATypeOfObjectsIsKnownWithoutAnObject) {
 
   EXPECT_STREQ(type.name, "corolane.codegen_test.Diary");
   EXPECT_EQ(type.methods.data(), diary_.methods().data());
-  EXPECT_EQ(type.methods.size(), 5);
+  EXPECT_EQ(type.methods.size(), 6);
   EXPECT_EQ(type.comments.data(), diary_.comments().data());
   EXPECT_STREQ(diary_.service_name(), type.name);
 }
@@ -170,7 +187,7 @@ TEST_F(DiaryTest, ARowSaysWhatItsMethodDoesToTheState) {
   EXPECT_FALSE(methods[1].read_only);
   EXPECT_TRUE(methods[2].read_only);
   EXPECT_FALSE(methods[2].durable);
-  EXPECT_TRUE(methods[4].read_only && methods[4].one_way);
+  EXPECT_TRUE(methods[5].read_only && methods[5].one_way);
 }
 
 TEST_F(DiaryTest, ACallGoesToTheObjectOfTheId) {
@@ -199,6 +216,18 @@ TEST_F(DiaryTest, AOneWayCallIsNotified) {
               testing::ElementsAre("notify corolane.codegen_test.Diary/Doodle of ada",
                                    "notify corolane.codegen_test.Diary/TellWhatSomebodyHasReadInIt"
                                    " of ada"));
+}
+
+TEST_F(DiaryTest, AStreamIsReadMessageByMessage) {
+  for (const char* text : {"one", "two", "three"}) ASSERT_TRUE(client_.write(make_entry(text)));
+  Entry::Number from;
+  from.set_number(2);
+  auto entries = client_.read_from(from);
+  std::string read;
+  for (Entry entry; entries.read(entry);) read += entry.text() + " ";
+  EXPECT_TRUE(entries.finish());
+  EXPECT_EQ(read, "two three ");
+  EXPECT_EQ(router_.calls.back(), "stream corolane.codegen_test.Diary/ReadFrom of ada");
 }
 
 TEST_F(DiaryTest, APublicationIsReadWithItsType) {

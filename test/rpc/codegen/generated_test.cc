@@ -227,7 +227,7 @@ TEST_F(GeneratedTest, AReplyIsTakenFromOneMessageToAnother) {
 TEST_F(GeneratedTest, OnlyMethodsWithOneReplyHaveTakeReply) {
   for (const rpc::Method& method : notebook_.methods()) {
     const bool has_one = !method.one_way && !method.server_streaming;
-    EXPECT_EQ(method.new_reply != nullptr, has_one) << method.full_name;
+    EXPECT_EQ(method.new_reply != nullptr, !method.one_way) << method.full_name;
     EXPECT_EQ(method.take_reply != nullptr, has_one) << method.full_name;
   }
 }

@@ -358,11 +358,11 @@ class ProblemsTest(unittest.TestCase):
                 rest="enum Kind { NONE = 0; }\n",
             )
 
-    def test_objects_do_not_reply_with_streams(self):
+    def test_objects_are_called_with_no_streams(self):
         self.assert_problems(
-            '  option (corolane.object).state = "M";\n  rpc Watch(M) returns (stream M);',
-            "twins.proto:7:25: Watch replies with a stream, which would block all other calls of "
-            "its object; say what it publishes, and let a service that subscribes serve the stream",
+            '  option (corolane.object).state = "M";\n  rpc Sum(stream M) returns (M);',
+            "twins.proto:7:11: Sum is called with a stream, which would block all other calls of "
+            "its object; let callers call once for each message, or let a service take the stream",
         )
 
     def test_objects_publish_a_message(self):

@@ -83,6 +83,7 @@ constexpr std::array<::corolane::rpc::Method, 3> methods_of_Library = {{
         .durable = false,
         .read_only = false,
         .new_request = new_message<Title>,
+        .new_reply = new_message<Copy>,
         .invoke = invoke_stream<LibraryBase, Title, Copy, &LibraryBase::browse>,
     },
     {
