@@ -50,6 +50,28 @@ class Counter : public CounterObject {
     }
     return reply();
   }
+  Result<void> add_often(const AddOftenRequest& request, rpc::Writer<CounterReply>& values,
+                         rpc::Context& context) override {
+    context.reply_headers().add("counter", id());
+    for (std::uint32_t i = 0; i < request.count(); ++i) {
+      state().set_value(state().value() + request.amount());
+      changed_.pulse();
+      if (auto written = values.write(reply(request.ballast_bytes())); !written) return written;
+    }
+    if (request.then_fail()) return Error(Code::failed_precondition, "as was asked for");
+    return {};
+  }
+  Result<void> add_often_for_good(const AddOftenRequest& request, rpc::Writer<CounterReply>& values,
+                                  rpc::Context& context) override {
+    return add_often(request, values, context);
+  }
+  Result<void> repeat(const RepeatRequest& request, rpc::Writer<CounterReply>& values,
+                      rpc::Context&) const override {
+    for (std::uint32_t i = 0; i < request.count(); ++i) {
+      if (auto written = values.write(reply(request.ballast_bytes())); !written) return written;
+    }
+    return {};
+  }
   // The counter "who" fails with its caller's principal.
   Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context& context) override {
     if (id() == "who") return Error(Code::aborted, "you are " + context.principal().id);
@@ -72,9 +94,10 @@ class Counter : public CounterObject {
     if (milliseconds == 0) return {};
     return coroutine::sleep_for(std::chrono::milliseconds(milliseconds));
   }
-  CounterReply reply() const {
+  CounterReply reply(std::uint32_t ballast_bytes = 0) const {
     CounterReply reply;
     reply.set_value(state().value());
+    reply.mutable_ballast()->resize(ballast_bytes);
     return reply;
   }
 };

@@ -114,6 +114,37 @@ TEST_F(ChessServiceTest, AWatcherSeesEveryMoveAndTheEnd) {
   EXPECT_TRUE(game.finish());
 }
 
+TEST_F(ChessServiceTest, AFollowerMissesNoMove) {
+  FollowMovesRequest request;
+  request.set_game("table");
+  GameMove seen;
+  auto too_early = client().follow_moves(request);
+  EXPECT_FALSE(too_early.read(seen));
+  EXPECT_THAT(too_early.finish(), fails_with(Code::not_found));
+
+  const auto white = join("table", WHITE);
+  const auto black = join("table", BLACK);
+  ASSERT_TRUE(white && black);
+  auto slow = client().follow_moves(request);
+  for (const auto& [token, san] :
+       {std::pair(white->token(), "f3"), {black->token(), "e5"}, {white->token(), "g4"}}) {
+    ASSERT_TRUE(move("table", token, san));
+  }
+  request.set_from_ply(3);
+  auto late = client().follow_moves(request);
+  ASSERT_TRUE(move("table", black->token(), "Qh4#"));
+
+  std::string moves;
+  while (slow.read(seen)) moves += std::to_string(seen.ply()) + " " + seen.san() + ", ";
+  EXPECT_EQ(moves, "1 f3, 2 e5, 3 g4, 4 Qh4#, ");
+  EXPECT_TRUE(slow.finish());
+  ASSERT_TRUE(late.read(seen));
+  EXPECT_EQ(seen.uci(), "g2g4");
+  ASSERT_TRUE(late.read(seen));
+  EXPECT_FALSE(late.read(seen));
+  EXPECT_TRUE(late.finish());
+}
+
 TEST_F(ChessServiceTest, AWatcherSeesTheFlagFallWithoutAnyCall) {
   ASSERT_TRUE(join("table", WHITE));
   ASSERT_TRUE(join("table", BLACK));
