@@ -56,6 +56,17 @@ Result<WaitMoveReply> ChessService::wait_move(const WaitMoveRequest& request,
   return game->wait_move(request, {.deadline = context.deadline()});
 }
 
+Result<void> ChessService::follow_moves(const FollowMovesRequest& request,
+                                        rpc::Writer<GameMove>& out, rpc::Context& context) {
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  auto moves = game->follow_moves(request, {.deadline = context.deadline()});
+  for (GameMove move; moves.read(move);) {
+    if (auto written = out.write(move); !written) return written;
+  }
+  return moves.finish();
+}
+
 Result<ResignReply> ChessService::resign(const ResignRequest& request, rpc::Context&) {
   auto game = game_of(request.game());
   if (!game) return game.error();

@@ -18,6 +18,8 @@ class ChessService : public ChessBase {
   Result<JoinReply> join(const JoinRequest& request, rpc::Context& context) override;
   Result<MoveReply> move(const MoveRequest& request, rpc::Context& context) override;
   Result<WaitMoveReply> wait_move(const WaitMoveRequest& request, rpc::Context& context) override;
+  Result<void> follow_moves(const FollowMovesRequest& request, rpc::Writer<GameMove>& out,
+                            rpc::Context& context) override;
   Result<ResignReply> resign(const ResignRequest& request, rpc::Context& context) override;
   Result<OfferDrawReply> offer_draw(const OfferDrawRequest& request,
                                     rpc::Context& context) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "services/chess/game.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -81,18 +82,36 @@ Result<MoveReply> Game::move(const MoveRequest& request, rpc::Context&) {
 }
 
 Result<WaitMoveReply> Game::wait_move(const WaitMoveRequest& request, rpc::Context& context) const {
+  const auto move = wait_for_ply(request.ply(), context.deadline());
+  if (!move) return move.error();
+  WaitMoveReply reply;
+  reply.set_san(move->san);
+  reply.set_uci(move->uci);
+  return reply;
+}
+
+Result<void> Game::follow_moves(const FollowMovesRequest& request, rpc::Writer<GameMove>& moves,
+                                rpc::Context& context) const {
+  for (std::uint32_t ply = std::max(request.from_ply(), 1U);; ++ply) {
+    const auto move = wait_for_ply(ply, context.deadline());
+    if (!move && move.error().code() == Code::failed_precondition) return {};  // The game is over.
+    if (!move) return move.error();
+    GameMove played;
+    played.set_ply(ply);
+    played.set_san(move->san);
+    played.set_uci(move->uci);
+    if (auto written = moves.write(played); !written) return written;
+  }
+}
+
+Result<PlayedMove> Game::wait_for_ply(std::uint32_t ply, Deadline deadline) const {
   for (;;) {
     if (auto open = check_is_open(); !open) return open.error();
-    if (auto on_time = wait_until_on_time(context.deadline()); !on_time) return on_time.error();
-    auto move = room_.move_of(request.ply());
+    if (auto on_time = wait_until_on_time(deadline); !on_time) return on_time.error();
+    auto move = room_.move_of(ply);
     if (!move) return move.error();
-    if (*move != nullptr) {
-      WaitMoveReply reply;
-      reply.set_san((*move)->san);
-      reply.set_uci((*move)->uci);
-      return reply;
-    }
-    if (auto waited = wait_for_change(context.deadline()); !waited) return waited.error();
+    if (*move != nullptr) return **move;
+    if (auto waited = wait_for_change(deadline); !waited) return waited.error();
   }
 }
 

@@ -2,6 +2,7 @@
 // The object of one game: a room that is stored with every move, and the rating changes it causes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "coroutine/base/deadline.h"
@@ -22,6 +23,8 @@ class Game : public GameObject {
   Result<MoveReply> move(const MoveRequest& request, rpc::Context& context) override;
   Result<WaitMoveReply> wait_move(const WaitMoveRequest& request,
                                   rpc::Context& context) const override;
+  Result<void> follow_moves(const FollowMovesRequest& request, rpc::Writer<GameMove>& moves,
+                            rpc::Context& context) const override;
   Result<google::protobuf::Empty> wait_opponent(const google::protobuf::Empty& request,
                                                 rpc::Context& context) const override;
   Result<ResignReply> resign(const ResignRequest& request, rpc::Context& context) override;
@@ -45,6 +48,8 @@ class Game : public GameObject {
   Result<void> end_on_time();
   // The same for read-only calls: they start the ending, and wait for it.
   Result<void> wait_until_on_time(Deadline deadline) const;
+  // Suspends until that ply is played. Fails with failed_precondition when the game ends before it.
+  Result<PlayedMove> wait_for_ply(std::uint32_t ply, Deadline deadline) const;
   // Suspends until the game has changed, or its time is up.
   Result<void> wait_for_change(Deadline deadline) const;
   // Called after every change of the room.
