@@ -104,7 +104,7 @@ class Headers {
   net::HttpHeaders fields_;
 };
 
-// What a reply has beside its message: headers go before it, or before the first message of a
+// The parts of a reply beside its message: headers go before it, or before the first message of a
 // stream; trailers behind the last one, when the outcome is known. An error has both.
 struct ReplyHeaders {
   Headers headers = {};

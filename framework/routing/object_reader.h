@@ -68,7 +68,7 @@ class ObjectReader {
   // A stream that has not ended is abandoned, and the result is `cancelled`.
   Result<void> finish() { return stream_.finish(); }
 
-  // What the handler has set; there when the stream has ended.
+  // The headers that the handler has set; there when the stream has ended.
   const rpc::ReplyHeaders& reply_headers() const { return stream_.reply_headers(); }
 
  private:

@@ -14,7 +14,8 @@
 
 namespace corolane::net {
 
-// What the first bytes of a connection say about one protocol. `maybe`: the next byte may say more.
+// The verdict on the first bytes of a connection, for one protocol. `maybe`: the next byte may say
+// more.
 enum class Match : std::uint8_t { no, maybe, yes };
 
 // A record of TLS (RFC 8446, 5.1): its type is a handshake; its version is 3.1 to 3.4.

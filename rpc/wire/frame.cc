@@ -85,8 +85,7 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
 }
 
 net::Match match_hello(std::span<const std::byte> first_bytes) {
-  // What the header of a hello has there: a size of two bytes, flags of no meaning, the magic
-  // number.
+  // The header of a hello has there: a size of two bytes, flags of no meaning, the magic number.
   static_assert(hello_bytes_max < 0x1'00'00);
   std::array<std::byte, frame_header_size> hello;
   encode({.type = FrameType::hello, .call_id = hello_magic}, hello);

@@ -360,7 +360,7 @@ Result<void> ObjectHost::stream(Turn& turn, Letter& letter, const rpc::Method& m
   StreamOutbox outbox(method, sink);
   if (auto begun = outbox.begin(); !begun) return std::move(begun.error()).with_not_executed();
   auto result = invoke(turn, method, request, context, outbox.pipe(), &outbox.pipe());
-  // What is written is on its way, whatever becomes of the object.
+  // The messages are on their way, and need the object no more.
   turn.leave();
   letter.leave();
   return outbox.finish(std::move(result), context.deadline());

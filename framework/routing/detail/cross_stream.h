@@ -55,7 +55,7 @@ class CrossStream : public std::enable_shared_from_this<CrossStream> {
   rpc::ReplyHeaders* const reply_headers_;
   MessagePipe pipe_;
   std::size_t taken_bytes_ = 0;  // The writer does not know of them yet.
-  bool is_over_ = false;         // What a writer that was left still writes is dropped.
+  bool is_over_ = false;         // Later messages are dropped.
   // Owned by the object's shard.
   std::size_t sent_bytes_ = 0;  // Not known to be taken.
   bool has_sent_headers_ = false;

@@ -57,7 +57,7 @@ class MessagePipe final : public rpc::Messages {
   // The reader takes nothing more: the writer fails with this error.
   void leave(const Error& reason);
 
-  // What a message takes of a window.
+  // The part of a window that a message takes.
   static std::size_t size_of(const google::protobuf::Message& message);
   static constexpr std::size_t window_bytes = std::size_t{16} * 1024;
 

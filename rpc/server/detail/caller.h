@@ -49,7 +49,7 @@ class Caller {
   // Finds the principal, in the task of the call, where that was not done before. May suspend.
   virtual Result<void> log_in() { return {}; }
 
-  // What an answer has beside its message.
+  // The parts of an answer beside its message.
   struct Beside {
     const Headers* headers = nullptr;
     const Headers* trailers = nullptr;
