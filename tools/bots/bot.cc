@@ -28,6 +28,22 @@ constexpr std::size_t looks_at_once = 32;
 // The rating of a player without a game.
 constexpr std::int32_t first_rating = 1'500;
 
+Deadline patience() { return Deadline::after(call_patience); }
+
+// Retries a call that an overloaded server refuses, after the delay that the server asks for.
+template <typename F>
+auto admitted(F call) -> decltype(call()) {
+  const Deadline end = patience();
+  for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 2s)) {
+    auto result = call();
+    const bool is_refused = !result && result.error().code() == Code::resource_exhausted &&
+                            result.error().retry_after() > 0ms;
+    if (!is_refused || end.has_passed()) return result;
+    const Duration asked = result.error().retry_after();
+    if (auto slept = coroutine::sleep_for(std::max(asked, pause)); !slept) return result;
+  }
+}
+
 // The failure of one bot, and its ply; ply 0 is before the first move.
 struct Failure {
   std::size_t ply;
@@ -96,7 +112,6 @@ class Bot {
 
  private:
   std::string name() const { return hall_.run + " " + game_.moves.name; }
-  static Deadline patience() { return Deadline::after(call_patience); }
 
   void arrive() {
     table_.arrive();
@@ -152,20 +167,6 @@ class Bot {
     return {};
   }
 
-  // Retries a call that an overloaded server refuses, after the delay that the server asks for.
-  template <typename F>
-  static auto admitted(F call) -> decltype(call()) {
-    const Deadline end = patience();
-    for (Duration pause = 100ms;; pause = std::min<Duration>(pause * 2, 2s)) {
-      auto result = call();
-      const bool is_refused = !result && result.error().code() == Code::resource_exhausted &&
-                              result.error().retry_after() > 0ms;
-      if (!is_refused || end.has_passed()) return result;
-      const Duration asked = result.error().retry_after();
-      if (auto slept = coroutine::sleep_for(std::max(asked, pause)); !slept) return result;
-    }
-  }
-
   template <typename F>
   auto timed(F call) -> decltype(call()) {
     const TimePoint start = now();
@@ -204,7 +205,7 @@ Result<Balance> look_at_all(chess::ChessClient& chess, const std::vector<std::st
   const auto look = [&](const std::string& player) -> Result<void> {
     chess::LookAtPlayerRequest request;
     request.set_player(player);
-    const auto seen = chess.look_at_player(request, {Deadline::after(call_patience)});
+    const auto seen = admitted([&] { return chess.look_at_player(request, {patience()}); });
     if (!seen) return seen.error();
     balance.add(*seen);
     return {};
