@@ -56,7 +56,8 @@ class Counter : public CounterObject {
     for (std::uint32_t i = 0; i < request.count(); ++i) {
       state().set_value(state().value() + request.amount());
       changed_.pulse();
-      if (auto written = values.write(reply(request.ballast_bytes())); !written) return written;
+      auto written = values.write(reply(request.ballast_bytes()));
+      if (!written && !request.ignores_errors()) return written;
     }
     if (request.then_fail()) return Error(Code::failed_precondition, "as was asked for");
     return {};

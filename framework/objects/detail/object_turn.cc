@@ -76,7 +76,8 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
 
 Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
   if (stream_ == nullptr) return out_.write(message);
-  while (!stream_->has_room()) {
+  // A handler without a turn has ignored an error; pass() says it again.
+  while (turn_.is_held() && !stream_->has_room()) {
     // The deadline cancels the handler.
     if (auto waited = turn_.wait_without(stream_->room(), Deadline::never()); !waited) {
       return waited;

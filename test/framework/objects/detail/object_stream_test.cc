@@ -180,6 +180,25 @@ TEST_F(ObjectStreamTest, AnObjectLeavesWithoutWaitingForAReader) {
                                                  "corolane.test.Counter/AddOften"));
 }
 
+TEST_F(ObjectStreamTest, AHandlerThatIgnoresErrorsWritesNothingMore) {
+  Shard shard(store_, 1);
+  AddOftenRequest request = often(100, large_bytes);
+  request.set_ignores_errors(true);
+  auto values = shard.counter("a").add_often(request);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const Partition partition = partition_of("corolane.test.Counter", "a");
+  EXPECT_TRUE(
+      shard.host.release(shard.ownership, std::array{partition}, Deadline::after(50ms)).empty());
+  shard.host.resume(shard.ownership, std::array{partition});
+  EXPECT_LT(read_all(values).size(), 20U);
+  EXPECT_THAT(values.finish(), fails_with(Code::aborted));
+
+  auto late = shard.counter("b").add_often(request, {.deadline = Deadline::after(1s)});
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  EXPECT_LT(read_all(late).size(), 20U);
+  EXPECT_THAT(late.finish(), fails_with(Code::deadline_exceeded));
+}
+
 TEST_F(ObjectStreamTest, NothingLeavesALostObject) {
   Shard shard(store_, 1);
   auto values = shard.counter("a").add_often(often(100, large_bytes));
