@@ -230,6 +230,8 @@ void Connection::on_time() {
 // checks.
 void Connection::note_unfinished_frame() {
   held_.set(decoder_.held_bytes());
+  // The end of a frame that is skipped is told by no other sign.
+  if (!decoder_.has_unfinished()) unfinished_.reset();
   if (unfinished_ || !decoder_.has_unfinished()) return;
   unfinished_ = {.since = heard_at(), .received_bytes = received_bytes_};
 }

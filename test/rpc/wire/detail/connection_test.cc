@@ -274,6 +274,20 @@ TEST_F(ConnectionTest, NoFrameIsHandledAfterTheOneThatEndsIt) {
   }
 }
 
+TEST_F(ConnectionTest, ASkippedFrameThatArrivesInPiecesIsComplete) {
+  const RecordingEnd& end = serve_open(limits({.interval = 1h}));
+  std::string frame(rpc::frame_header_size + 20, 'x');
+  rpc::encode({.payload_size = 20, .type = static_cast<FrameType>(0xfe)},
+              std::as_writable_bytes(std::span(frame)).first<rpc::frame_header_size>());
+  for (const std::size_t at : {0, 26}) {
+    EXPECT_TRUE(peer_->stream().try_write(net::bytes_of(std::string_view(frame).substr(at, 26))));
+    EXPECT_TRUE(coroutine::sleep_for(1s));
+  }
+  EXPECT_TRUE(coroutine::sleep_for(30min));
+  EXPECT_TRUE(end.is_open());
+  EXPECT_TRUE(end.frames.empty());
+}
+
 TEST_F(ConnectionTest, MalformedFrameBreaksTheProtocol) {
   RecordingEnd& end = serve_open();
   peer_->send({.type = static_cast<FrameType>(77)});
