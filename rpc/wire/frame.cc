@@ -113,9 +113,11 @@ void FrameDecoder::feed(std::span<const std::byte> bytes) {
 
 // Returns whether nothing is left to skip.
 bool FrameDecoder::skip() {
+  if (to_skip_bytes_ == 0) return true;
   const std::size_t count = std::min(to_skip_bytes_, input_.size());
   input_ = input_.subspan(count);
   to_skip_bytes_ -= count;
+  if (to_skip_bytes_ == 0) ++ended_count_;
   return to_skip_bytes_ == 0;
 }
 
@@ -126,6 +128,7 @@ void FrameDecoder::skip_payload(const FrameHeader& header, bool in_pieces) {
     input_ = input_.subspan(frame_header_size);
   }
   to_skip_bytes_ = header.payload_size;
+  if (to_skip_bytes_ == 0) ++ended_count_;
 }
 
 Result<bool> FrameDecoder::next(Frame& frame) {
@@ -174,6 +177,7 @@ Result<bool> FrameDecoder::next(Frame& frame) {
       (partial_done_ ? std::span<const std::byte>(partial_) : input_.first(frame_size))
           .subspan(frame_header_size);
   if (!partial_done_) input_ = input_.subspan(frame_size);
+  ++ended_count_;
   frame.extension = payload.first(header.extension_size);
   frame.message = payload.subspan(header.extension_size);
   return true;

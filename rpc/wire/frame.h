@@ -177,6 +177,8 @@ class FrameDecoder {
   bool has_unfinished() const {
     return to_skip_bytes_ > 0 || (!partial_.empty() && !partial_done_);
   }
+  // How many frames have ended, those that were skipped included.
+  std::uint64_t ended_count() const { return ended_count_; }
   // The memory for an unfinished frame.
   std::size_t held_bytes() const { return partial_.capacity(); }
 
@@ -190,6 +192,7 @@ class FrameDecoder {
   std::vector<std::byte> partial_;  // The beginning of a frame, from earlier pieces.
   bool partial_done_ = false;       // `partial_` holds the frame that next() returned last.
   bool frees_partial_ = false;
+  std::uint64_t ended_count_ = 0;
 };
 
 }  // namespace corolane::rpc

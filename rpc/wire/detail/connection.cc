@@ -141,7 +141,6 @@ void Connection::on_bytes(std::span<const std::byte> bytes) {
   for (Frame frame;;) {
     const auto more = decoder_.next(frame);
     if (more && !*more) return note_unfinished_frame();
-    unfinished_.reset();
     const Result<void> handled = more ? handle(frame) : more.error();
     if (!handled) {
       broke_protocol_ = true;
@@ -230,17 +229,20 @@ void Connection::on_time() {
 // checks.
 void Connection::note_unfinished_frame() {
   held_.set(decoder_.held_bytes());
-  // The end of a frame that is skipped is told by no other sign.
-  if (!decoder_.has_unfinished()) unfinished_.reset();
-  if (unfinished_ || !decoder_.has_unfinished()) return;
-  unfinished_ = {.since = heard_at(), .received_bytes = received_bytes_};
+  if (!decoder_.has_unfinished()) {
+    unfinished_.reset();
+  } else if (!unfinished_ || unfinished_->number != decoder_.ended_count()) {
+    unfinished_ = {
+        .number = decoder_.ended_count(), .since = heard_at(), .received_bytes = received_bytes_};
+  }
 }
 
 // While this end does not read, the peer is not late.
 bool Connection::unfinished_frame_is_late(const net::StreamStatistics& statistics, TimePoint time) {
   if (!unfinished_) return false;
   if (received_bytes_ - unfinished_->received_bytes >= limits_.frame_bytes_min) {
-    unfinished_ = {.since = time, .received_bytes = received_bytes_};
+    unfinished_->since = time;
+    unfinished_->received_bytes = received_bytes_;
   }
   unfinished_->since = std::max(unfinished_->since, std::min(statistics.reading_since, time));
   return time - unfinished_->since >= limits_.frame_time_max;

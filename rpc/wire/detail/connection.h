@@ -132,8 +132,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   bool has_hello_to_answer_ = false;
   bool broke_protocol_ = false;
   net::PeerLife life_;
-  // An incomplete frame: when its time began to run, and how much had been received by then.
+  // An incomplete frame: how many came before it, when its time began to run, and how much had been
+  // received by then.
   struct Unfinished {
+    std::uint64_t number;
     TimePoint since;
     std::uint64_t received_bytes;
   };

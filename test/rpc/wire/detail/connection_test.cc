@@ -288,6 +288,24 @@ TEST_F(ConnectionTest, ASkippedFrameThatArrivesInPiecesIsComplete) {
   EXPECT_TRUE(end.frames.empty());
 }
 
+TEST_F(ConnectionTest, EachSkippedFrameHasItsOwnTime) {
+  const RecordingEnd& end = serve_open(limits({.interval = 1h}));
+  std::string frame(rpc::frame_header_size, 'x');
+  rpc::encode({.type = static_cast<FrameType>(0xfe)},
+              std::as_writable_bytes(std::span(frame)).first<rpc::frame_header_size>());
+  const std::string half = frame.substr(0, 16);
+  const std::string rest_and_half = frame.substr(16) + half;
+  EXPECT_TRUE(peer_->stream().try_write(net::bytes_of(half)));
+  // Each piece ends one frame and begins another: one is incomplete at any time, for six seconds.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(coroutine::sleep_for(6s));
+    EXPECT_TRUE(end.is_open()) << i;
+    static_cast<void>(peer_->stream().try_write(net::bytes_of(rest_and_half)));
+  }
+  EXPECT_TRUE(coroutine::sleep_for(15s));
+  EXPECT_FALSE(end.is_open()) << "the last one was not completed";
+}
+
 TEST_F(ConnectionTest, MalformedFrameBreaksTheProtocol) {
   RecordingEnd& end = serve_open();
   peer_->send({.type = static_cast<FrameType>(77)});
