@@ -40,8 +40,8 @@ Result<void> RemoteRouter::call(const rpc::Method& method, const std::string& id
                     .begin = options_.clock(),
                     .end = {},
                     .errors = {}};
-  auto result = call_until_final(call, record.errors, [&](const Call& present) {
-    return try_call(present, reply, record.errors);
+  auto result = call_until_final(call, record.errors, [&](rpc::Client& client) {
+    return try_call(client, call, reply, record.errors);
   });
   record.end = options_.clock();
   if (!result) record.failure = result.error().code();
@@ -66,9 +66,8 @@ Result<void> RemoteRouter::stream(const rpc::Method& method, const std::string& 
   const Call call{
       .method = method, .id = id, .request = request, .sequence = 0, .deadline = *own.deadline};
   std::vector<Code> errors;
-  return call_until_final(call, errors, [&](const Call&) {
-    const auto client = client_;
-    return detail::receive_stream(*client, method, request, sink, own);
+  return call_until_final(call, errors, [&](rpc::Client& client) {
+    return detail::receive_stream(client, method, request, sink, own);
   });
 }
 
@@ -76,8 +75,9 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
                                             const Attempt& attempt) {
   for (Duration delay = options_.retry_delay_min;;
        delay = std::min(delay * 2, options_.retry_delay_max)) {
-    auto result = connect(call.deadline);
-    if (result) result = attempt(call);
+    const std::size_t place = moved_count_;
+    const auto client = connect(call.deadline);
+    auto result = client ? attempt(**client) : Result<void>(client.error());
     if (result || !passes(result.error().code())) return result;
     const bool is_repeatable =
         call.sequence != 0 ||
@@ -87,8 +87,11 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
     const Duration wanted_delay = result.error().retry_after();
     if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
     errors.push_back(result.error().code());
-    client_.reset();
-    ++moved_count_;
+    // Unless another call has moved on already.
+    if (moved_count_ == place) {
+      client_.reset();
+      ++moved_count_;
+    }
     // The first other node is tried at once.
     if (errors.size() == 1) continue;
     const Deadline next = Deadline::after(std::max(delay, wanted_delay));
@@ -96,33 +99,34 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
   }
 }
 
-Result<void> RemoteRouter::try_call(const Call& call, google::protobuf::Message& reply,
-                                    std::vector<Code>& errors) {
+Result<void> RemoteRouter::try_call(rpc::Client& client, const Call& call,
+                                    google::protobuf::Message& reply, std::vector<Code>& errors) {
   rpc::ObjectTarget target{.id = call.id};
   if (call.sequence != 0) {
     target.request_id = {.caller = options_.caller, .sequence = call.sequence};
   }
-  const std::uint64_t retries_before = client_->statistics().retry_count;
+  const std::uint64_t retries_before = client.statistics().retry_count;
   auto result =
-      client_->call(call.method, call.request, reply,
-                    {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
-                     .request_id = target.request_id,
-                     .object = &target});
+      client.call(call.method, call.request, reply,
+                  {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
+                   .request_id = target.request_id,
+                   .object = &target});
   // The client has itself retried refused attempts.
-  errors.insert(errors.end(), client_->statistics().retry_count - retries_before,
-                Code::unavailable);
+  errors.insert(errors.end(), client.statistics().retry_count - retries_before, Code::unavailable);
   return result;
 }
 
-Result<void> RemoteRouter::connect(Deadline deadline) {
-  if (client_ != nullptr) return {};
-  const net::HostPort& server = servers_[(options_.first + moved_count_) % servers_.size()];
+Result<std::shared_ptr<rpc::Client>> RemoteRouter::connect(Deadline deadline) {
+  if (client_ != nullptr) return client_;
+  const std::size_t place = moved_count_;
+  const net::HostPort& server = servers_[(options_.first + place) % servers_.size()];
   auto client = rpc::Client::connect(
       network_, server, earlier(deadline, Deadline::after(options_.connect_time_max)),
       {.unreachable_after = std::chrono::milliseconds(0), .requester = requester_});
   if (!client) return std::move(client.error()).with_not_executed();
-  client_ = *std::move(client);
-  return {};
+  std::shared_ptr<rpc::Client> connected = *std::move(client);
+  if (moved_count_ == place) client_ = connected;
+  return connected;
 }
 
 Result<void> RemoteRouter::notify(const rpc::Method& method, const std::string&,

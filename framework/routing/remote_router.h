@@ -101,15 +101,15 @@ class RemoteRouter final : public Router {
     std::uint64_t sequence;
     Deadline deadline;
   };
-  // One attempt, on the connected client.
-  using Attempt = std::function<Result<void>(const Call& call)>;
+  // One attempt, by a connected client.
+  using Attempt = std::function<Result<void>(rpc::Client& client)>;
 
   Deadline deadline_of(const rpc::CallOptions& options) const;
   Result<void> call_until_final(const Call& call, std::vector<Code>& errors,
                                 const Attempt& attempt);
-  Result<void> try_call(const Call& call, google::protobuf::Message& reply,
+  Result<void> try_call(rpc::Client& client, const Call& call, google::protobuf::Message& reply,
                         std::vector<Code>& errors);
-  Result<void> connect(Deadline deadline);
+  Result<std::shared_ptr<rpc::Client>> connect(Deadline deadline);
 
   net::Network& network_;
   const std::vector<net::HostPort>& servers_;
@@ -120,7 +120,7 @@ class RemoteRouter final : public Router {
   const std::string requester_ = net::random_text(16);
   std::size_t moved_count_ = 0;  // The number of moves to the next server.
   std::uint64_t last_sequence_ = 0;
-  // Connected to the current server; null: not yet. A stream keeps its own.
+  // Connected to the current server; null: not yet. Calls keep it while they use it.
   std::shared_ptr<rpc::Client> client_;
 };
 

@@ -437,13 +437,17 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   if (call.stream == nullptr) return run(nullptr);
   const auto stream = std::make_shared<CrossStream>(call.method.full_name, *peer.scheduler,
                                                     call.options.reply_headers);
-  auto forwarding =
-      coroutine::spawn(call.method.full_name, [&] { return stream->forward_to(*call.stream); });
+  Result<void> forwarded;
+  coroutine::TaskGroup forwarding;
+  auto spawned = forwarding.spawn(call.method.full_name,
+                                  [&] { forwarded = stream->forward_to(*call.stream); });
+  if (!spawned) return std::move(spawned.error()).with_not_executed();
   auto ended = run(stream);
   stream->end();
-  auto forwarded = forwarding.join(call.deadline);
-  if (!ended || forwarded) return ended;
-  return std::move(forwarded.error()).with_maybe_executed();
+  const auto joined = forwarding.join(call.deadline);
+  if (!ended) return ended;
+  if (!joined) return Error(joined.error()).with_maybe_executed();
+  return forwarded ? ended : std::move(forwarded.error()).with_maybe_executed();
 }
 
 Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {

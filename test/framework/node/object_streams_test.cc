@@ -161,6 +161,32 @@ TEST(ObjectStreamsTest, ArriveOutsideOfTheClusterThroughAnyNode) {
   }
 }
 
+TEST(ObjectStreamsTest, AStreamThatIsRefusedDisturbsNoCallOfItsRouter) {
+  sim::SimulatedNetwork network;
+  NodeConfig config = test::node_config("alone");
+  config.objects.mailbox_max = 1;
+  Node node(config, network, Log(LogLevel::error, [](std::string_view) {}),
+            {.store = std::make_shared<MemoryStore>(), .clock = now});
+  node.host<Counter>();
+  ASSERT_TRUE(node.start());
+  NoObserver observer;
+  const net::Endpoint& clients = node.endpoints().clients;
+  const std::vector<net::HostPort> servers = {{clients.address, clients.port}};
+  RemoteRouter router(network, servers, observer, {.caller = "busy"});
+  CounterClient counter(router, "a");
+  auto call = coroutine::spawn("call", [&] { return counter.add(add_request(1, 300ms)); });
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+
+  auto values = counter.add_often(long_request());
+
+  CounterReply value;
+  ASSERT_TRUE(values.read(value)) << values.finish();
+  EXPECT_EQ(value.value(), 2) << "it was tried again after the call";
+  const auto added = call.join(Deadline::never());
+  ASSERT_TRUE(added) << added;
+  EXPECT_EQ(added->value(), 1);
+}
+
 TEST(ObjectStreamsTest, AClientThatNamesTheObjectReadsItsStreamFromAnyNode) {
   TwoNodes nodes;
   auto client = rpc::Client::connect(nodes.network(), nodes.address_of(0), Deadline::after(5s));
