@@ -23,6 +23,9 @@
 // suspend in the middle of a change; read_only calls overlap with each other. A call that would
 // come back into an object that waits for it is refused.
 //
+// A method may reply with a stream (`returns (stream Move)`, read by an ObjectReader). While its
+// reader is too far behind, write() gives the turn away: afterwards the state may have changed.
+//
 // Changes are stored before the reply of a durable method, and otherwise within a second. The
 // changes of a handler that fails are not rolled back.
 //

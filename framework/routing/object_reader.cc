@@ -7,6 +7,7 @@
 #include "coroutine/task_group.h"
 #include "framework/routing/router.h"
 #include "framework/wire/detail/message_pipe.h"
+#include "framework/wire/detail/object_error.h"
 #include "rpc/principal.h"
 
 namespace corolane::framework {
@@ -47,14 +48,13 @@ ObjectStream::ObjectStream(Router& router, const rpc::Method& method, const std:
                            const rpc::CallOptions& options)
     : state_(std::make_unique<State>(method, id, options)) {
   state_->request->CopyFrom(request);
-  auto spawned = options.request_id
-                     ? Result<coroutine::TaskRef>(Error(
-                           Code::invalid_argument, std::string(method.full_name) +
-                                                       " replies with a stream, which no object "
-                                                       "remembers: call it without a request id"))
-                     : state_->task.spawn(method.full_name,
-                                          [state = state_.get(), &router] { state->run(router); },
-                                          {.stack_size_bytes = method.stack_size_bytes});
+  const auto begin = [&]() -> Result<coroutine::TaskRef> {
+    if (options.request_id) return detail::stream_is_not_remembered(method);
+    return state_->task.spawn(method.full_name,
+                              [state = state_.get(), &router] { state->run(router); },
+                              {.stack_size_bytes = method.stack_size_bytes});
+  };
+  auto spawned = begin();
   if (spawned) return;
   state_->result = std::move(spawned.error()).with_not_executed();
   state_->pipe.end();

@@ -35,13 +35,6 @@ Error unreadable(const rpc::Method& method, const rpc::RequestId& id) {
       .with_maybe_executed();
 }
 
-Error remembers_no_stream(const rpc::Method& method) {
-  return Error(Code::invalid_argument, std::string(method.full_name) +
-                                           " replies with a stream, which no object remembers: "
-                                           "call it without a request id")
-      .with_not_executed();
-}
-
 }  // namespace
 
 ObjectHost::ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log,
@@ -126,7 +119,9 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
                                rpc::Messages& sink) {
   ++type.counts.call_count;
   if (auto valid = check_request_id(context.object()->request_id); !valid) return valid;
-  if (method.server_streaming && context.object()->request_id) return remembers_no_stream(method);
+  if (method.server_streaming && context.object()->request_id) {
+    return stream_is_not_remembered(method);
+  }
   if (!released_.empty()) {
     auto decided = wait_for_move(type, context);
     if (!decided) return std::move(decided.error()).with_not_executed();

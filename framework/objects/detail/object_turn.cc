@@ -14,8 +14,14 @@ constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100)
 
 }  // namespace
 
+Error ObjectHost::Turn::lost() const {
+  if (was_sent_away_) return cell_.moved();
+  return Error(Code::cancelled,
+               "cancelled while " + std::string(facts().what) + " waited without its turn");
+}
+
 Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
-  check(is_held(), "a handler that gives its turn back has one");
+  if (!is_held()) return lost();
   // Calls that only read keep their place.
   const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
   if (makes_room) {
@@ -76,14 +82,14 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
 
 Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
   if (stream_ == nullptr) return out_.write(message);
-  // A handler without a turn has ignored an error; pass() says it again.
-  while (turn_.is_held() && !stream_->has_room()) {
-    // The deadline cancels the handler.
-    if (auto waited = turn_.wait_without(stream_->room(), Deadline::never()); !waited) {
-      return waited;
-    }
-  }
   if (auto passed = pass(); !passed) return passed;
+  // Passed again, since others have had their turns.
+  while (!stream_->has_room()) {
+    // The deadline cancels the handler.
+    auto waited = turn_.wait_without(stream_->room(), Deadline::never());
+    if (waited) waited = pass();
+    if (!waited) return waited;
+  }
   MessagePipe::Message copy(message.New());
   copy->CopyFrom(message);
   has_written_ = true;
@@ -91,13 +97,7 @@ Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
 }
 
 Result<void> ObjectHost::Gate::pass() {
-  // wait_for() has failed, and the handler goes on all the same.
-  if (!turn_.is_held()) {
-    return turn_.was_sent_away()
-               ? Result<void>(moved())
-               : Error(Code::cancelled, "cancelled while " + std::string(method_.full_name) +
-                                            " waited without its turn");
-  }
+  if (!turn_.is_held()) return turn_.lost();
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();

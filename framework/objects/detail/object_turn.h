@@ -106,6 +106,8 @@ class ObjectHost::Turn {
   bool is_held() const { return state_ != State::none; }
   // Its handler waited without a turn and was told to leave.
   bool was_sent_away() const { return was_sent_away_; }
+  // The error for a handler that goes on after it has lost its turn.
+  Error lost() const;
   // ObjectBase::wait_for().
   Result<void> wait_without(coroutine::Event& event, Deadline deadline);
   void end() {

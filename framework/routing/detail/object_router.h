@@ -110,7 +110,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     std::size_t method_index;
     const ClusterView::Group* group = nullptr;  // From the present view; null: none.
   };
-  // Writes the messages of a stream to another sink.
+  // Writes the messages of a stream to its reader, and remembers whether there was one.
   class NotedSink;
   // One call in flight.
   struct Call {

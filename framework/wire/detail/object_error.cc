@@ -34,4 +34,11 @@ Error object_id_too_long(std::string_view type, std::string_view id) {
                                            std::to_string(object_id_bytes_max));
 }
 
+Error stream_is_not_remembered(const rpc::Method& method) {
+  return Error(Code::invalid_argument, std::string(method.full_name) +
+                                           " replies with a stream, which no object remembers: "
+                                           "call it without a request id")
+      .with_not_executed();
+}
+
 }  // namespace corolane::framework::detail

@@ -35,6 +35,9 @@ inline Result<void> check_object_id(std::string_view type, std::string_view id) 
   return object_id_too_long(type, id);
 }
 
+// The error of a call that replies with a stream and has a request id. Nothing was executed.
+Error stream_is_not_remembered(const rpc::Method& method);
+
 // Whether a call may be retried although it may have been executed.
 inline bool is_repeatable(const rpc::Method& method, const rpc::RequestId& request_id) {
   return method.idempotent || method.read_only || request_id;

@@ -110,6 +110,26 @@ TEST_F(ObjectLeavingTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExec
   EXPECT_EQ(run_count, 1);
 }
 
+TEST_F(ObjectLeavingTest, AHandlerThatWaitsAgainWithoutItsTurnGetsTheSameError) {
+  coroutine::Event never("never");
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    const auto first = puppet.wait_for(never, Deadline::never());
+    const auto second = puppet.wait_for(never, Deadline::never());
+    EXPECT_EQ(first.error().code(), second.error().code());
+    return {};
+  };
+  test::PuppetStage stage(store_, strings);
+  auto moved = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const Partition partition = partition_of("corolane.test.Puppet", "a");
+  stage.host.release(stage.ownership, std::array{partition}, Deadline::after(50ms));
+  stage.host.resume(stage.ownership, std::array{partition});
+  EXPECT_THAT(moved.join(Deadline::never()), fails_with(Code::aborted));
+  const auto late = stage.puppet("b").run({}, {.deadline = Deadline::after(1s)});
+  EXPECT_THAT(late, fails_with(Code::deadline_exceeded));
+}
+
 TEST_F(ObjectLeavingTest, AHandlerOfALostObjectIsCancelled) {
   Shard shard(store_, 1);
   auto call = coroutine::spawn("call", [&] { return shard.counter("a").add(add_request(1, 1h)); });

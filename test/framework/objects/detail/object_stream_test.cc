@@ -221,6 +221,14 @@ TEST_F(ObjectStreamTest, AMessageOfADurableMethodFollowsItsChangeIntoTheStore) {
   EXPECT_THAT(values.finish(), fails_with(Code::unavailable));
 }
 
+TEST_F(ObjectStreamTest, AChangeIsStoredBeforeADurableMethodWaitsForItsReader) {
+  Shard shard(store_, 1);
+  auto values = shard.counter("a").add_often_for_good(often(100, large_bytes));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));  // Changes of other methods are stored later.
+  EXPECT_EQ(shard.counter("a").get({})->value(), store_.write_count);
+  EXPECT_EQ(read_all(values).size(), 100U);
+}
+
 TEST_F(ObjectStreamTest, AnObjectRemembersNoStream) {
   Shard shard(store_, 1);
   auto values =
