@@ -7,8 +7,8 @@
 //   }
 //
 // It is a task-local value, set by the server while a handler runs and inherited by the tasks that
-// the handler spawns. Client::call() reads it. Time and principal end with the handler: a task
-// that goes on in the background keeps the trace alone.
+// the handler spawns. Client::call() reads it. Time and principal end with the handler: a task in
+// the background keeps only the trace.
 #pragma once
 
 #include <cstdint>

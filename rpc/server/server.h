@@ -51,8 +51,8 @@ class Server {
     // percent: see net::AddressShares.
     std::uint32_t address_share_percent = net::AddressShares::Limits{}.share_percent;
     std::size_t calls_per_connection_max = 1024;
-    // What one principal may hold over all its connections and requests; anonymous clients are
-    // bounded by their address.
+    // The limits of one principal over all its connections and requests. The limits of its address
+    // bound an anonymous client.
     std::size_t connections_per_principal_max = 256;
     std::size_t calls_per_principal_max = 4'096;
     std::size_t calls_per_method_max = 100'000;  // Running and waiting: bounds their memory.

@@ -71,7 +71,7 @@ TEST(ByteBudgetTest, TheLargestGoesWhenTheBudgetIsUsedUp) {
   EXPECT_EQ(budget.statistics().evicted_count, 1u);
 }
 
-TEST(ByteBudgetTest, OfTheLargestTheOneThatHoldsForLongestGoes) {
+TEST(ByteBudgetTest, EvictsTheOldestOfTheLargestHolders) {
   ByteBudget budget(100'000);
   Holder first(budget);
   Holder second(budget);
@@ -115,7 +115,7 @@ TEST(ByteBudgetTest, ConnectionsThatFillTheBudgetKeepNoRequestOut) {
   budget.give_back(100);
 }
 
-TEST(ByteBudgetTest, WhatEvictedConnectionsHoldIsWaitedForUntilTheyClose) {
+TEST(ByteBudgetTest, WaitsUntilEvictedConnectionsHaveGivenTheirBytesBack) {
   ByteBudget budget(100'000);
   Holder large(budget);
   Holder other(budget);

@@ -401,7 +401,8 @@ TEST(ContextTest, AFlowBeginsOnAStackWithoutTheMarksOfFramesThatWereLeftForGood)
     return low_end;
   };
   std::byte* const first = low_end_of_a_task();
-  __asan_poison_memory_region(first, 64);  // As the frame of a jump away does.
+  // A frame that jumps away leaves such a mark.
+  __asan_poison_memory_region(first, 64);
   EXPECT_EQ(low_end_of_a_task(), first);
 }
 #endif
