@@ -12,6 +12,9 @@ constexpr Duration beginning_time = std::chrono::milliseconds(1);
 constexpr Duration least_pace = std::chrono::nanoseconds(1);
 // The number of calls that the pace averages over.
 constexpr int pace_memory = 16;
+// A time is believed up to this, or up to this many times the pace.
+constexpr Duration believed_time = std::chrono::milliseconds(1);
+constexpr int believed_ratio = 8;
 
 }  // namespace
 
@@ -73,8 +76,8 @@ void Admission::note_wait(Priority priority, TimePoint arrived_at, TimePoint now
 
 void Admission::note_begun(TimePoint now, bool is_backlog) {
   if (was_backlog_) {
-    const Duration pace = now - last_begun_at_;
-    pace_ = pace_ == Duration::zero() ? pace : pace_ + (pace - pace_) / pace_memory;
+    const Duration believed = std::max(believed_time, pace_ * believed_ratio);
+    pace_ += (std::min(now - last_begun_at_, believed) - pace_) / pace_memory;
     constexpr Duration quick = beginning_time / beginning_most;
     beginning_max_ = pace_ <= quick ? beginning_most
                                     : std::max(static_cast<std::size_t>(beginning_time / pace_),

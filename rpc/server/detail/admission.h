@@ -9,6 +9,9 @@
 // latency gradient would mistake handlers that wait for other players, or for a slow store, for
 // overload.
 //
+// A machine that stalls for a moment has not become slow: one long time between two calls counts
+// only a little, and several in a row count fully.
+//
 // Under contention no connection and no method holds more than a fair share of the places. Those
 // that hold none are admitted a little longer.
 //
@@ -84,8 +87,7 @@ class Admission {
   std::size_t waiting_connection_count_ = 0;
   std::size_t waiting_method_count_ = 0;
   std::size_t beginning_max_ = beginning_most;
-  // The thread's time per call while there is a backlog: a moving average. Zero while it is
-  // unknown.
+  // The thread's time per call while there is a backlog: a moving average, which begins at zero.
   Duration pace_{};
   bool was_backlog_ = false;
   TimePoint last_begun_at_{};

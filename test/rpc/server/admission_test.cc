@@ -46,10 +46,18 @@ class AdmissionTest : public testing::Test {
     admission_.note_wait(priority, time_ - waited, time_);
     admission_.note_begun(time_, true);
   }
-  // Runs until the admission knows the pace.
+  // Runs until the admission knows the pace, and leaves 20 calls that wait.
   void warm_up() {
-    for (int i = 0; i < 40; ++i) EXPECT_TRUE(offer());
-    for (int i = 0; i < 20; ++i) begin_one(1ms);
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(offer());
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_TRUE(offer());
+      begin_one(1ms);
+    }
+  }
+  // The thread stands still for that long, in the middle of a backlog.
+  void stall(Duration duration) {
+    time_ += duration;
+    admission_.note_begun(time_, true);
   }
   // Makes every call wait for 20 ms for longer than an interval.
   void stand() {
@@ -74,6 +82,18 @@ class AdmissionTest : public testing::Test {
 TEST_F(AdmissionTest, BurstMayWaitForTheLongerTime) {
   warm_up();
   EXPECT_NEAR(offer_until_refused() + 20, 100, 2);
+}
+
+TEST_F(AdmissionTest, MachineThatStallsOnceRefusesNoBurst) {
+  stall(200ms);
+  stall(200ms);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(offer()) << i;
+}
+
+TEST_F(AdmissionTest, CallsThatHaveBecomeSlowAreNoticedWithinAFewOfThem) {
+  warm_up();
+  for (int i = 0; i < 20; ++i) stall(20ms);
+  EXPECT_FALSE(offer());
 }
 
 TEST_F(AdmissionTest, StandingQueueMayWaitForTheShorterTimeOnly) {
