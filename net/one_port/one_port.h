@@ -43,7 +43,7 @@ class OnePort {
     std::string name = {};
     // Says `maybe` only for beginnings of what it may say `yes` to.
     std::function<Match(std::span<const std::byte> first_bytes)> match = {};
-    // What a peer of this kind is sent before it is closed, where nobody listens for its kind.
+    // The last bytes to a peer of this kind where no server listens for it.
     std::string refusal = {};
   };
 

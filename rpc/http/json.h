@@ -94,7 +94,7 @@ class JsonWriter {
 
   const google::protobuf::Message* root_ = nullptr;
   std::vector<Frame> frames_;
-  std::vector<std::unique_ptr<google::protobuf::Message>> contents_;  // Of the open Anys.
+  std::vector<std::unique_ptr<google::protobuf::Message>> contents_;  // One for each open Any.
   std::string scratch_;
   std::string why_;
 };

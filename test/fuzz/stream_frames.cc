@@ -112,7 +112,7 @@ class Peer {
   std::unique_ptr<net::Stream> stream_;
 };
 
-// What the client has done with one call.
+// The state of one call, as the client knows it.
 struct Asked {
   bool is_open = false;
   bool has_ended = false;

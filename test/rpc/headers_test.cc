@@ -68,7 +68,7 @@ TEST(HeadersTest, AValueOfAnotherTypeIsNone) {
   EXPECT_FALSE(headers.get(greeting));
 }
 
-TEST(HeadersTest, WhatHttpCannotCarryIsRefused) {
+TEST(HeadersTest, HeadersThatHttpCannotCarryAreRefused) {
   const auto check = [](std::string_view name, std::string_view value) {
     Headers headers;
     headers.add(name, value);

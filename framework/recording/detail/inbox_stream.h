@@ -61,7 +61,7 @@ class InboxStream final : public net::Stream {
   std::size_t unwritten_ = 0;  // Including output_: not taken by the kernel yet.
   net::StreamStatistics statistics_;
   std::string received_;
-  std::size_t unread_ = 0;             // Of received_: given back, and reported as taken before.
+  std::size_t unread_ = 0;             // Bytes of received_ given back after they were taken.
   std::size_t taken_ = 0;              // Bytes of received_ consumed in this turn.
   std::optional<Error> ended_by_;      // No more input.
   std::optional<Error> write_failed_;  // No more output.

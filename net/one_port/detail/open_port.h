@@ -23,8 +23,8 @@ namespace corolane::net::detail {
 
 class KindListener;
 
-// What a connection has until its server accepts it: a place in the bound, or one of the few that
-// go without.
+// Counts a connection until its server accepts it. It has a place in the bound of connections, or
+// is one of the few that go without.
 class Seat {
  public:
   // `placeless_count` counts the latter; outlives it.
@@ -47,7 +47,7 @@ class Seat {
 
 class OpenPort {
  public:
-  // What all ports of a OnePort share.
+  // All ports of a OnePort share it.
   struct Shared {
     ConnectionBound& connections;
     const std::vector<OnePort::Kind> kinds;
@@ -112,7 +112,7 @@ class KindListener final : public Listener {
   const std::shared_ptr<OpenPort> port_;
   const std::size_t kind_;
   bool closed_ = false;
-  std::deque<Waiting> waiting_;  // As many as have seats.
+  std::deque<Waiting> waiting_;  // Each has a seat.
   CallCount calls_;
   coroutine::Event some_wait_{"accept"};
 };

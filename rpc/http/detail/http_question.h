@@ -36,7 +36,7 @@ std::string_view without_parameters(std::string_view type);
 
 struct Question {
   Format format = {};
-  bool is_zipped = false;  // Of a stream: its envelopes may be.
+  bool is_zipped = false;  // The envelopes of a stream may be zipped.
   // Within the request, or in the text given to read_question(); of a stream, an envelope.
   std::string_view message = {};
 };

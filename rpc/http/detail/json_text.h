@@ -12,7 +12,7 @@ namespace corolane::rpc::detail {
 // In quotes. The text is UTF-8.
 void append_json_string(std::string& json, std::string_view text);
 
-// As much of a text as an error repeats.
+// The beginning of a text, short enough for an error.
 std::string shown_text(std::string_view text);
 
 // google.protobuf.Timestamp, Duration and FieldMask: "2026-11-21T12:00:00Z", "1.5s", "a.b,cD".

@@ -116,8 +116,8 @@ class Call final : public Messages, private coroutine::Timer {
   Error why_ended(const Error& error) const;
   // Returns whether it has sent anything, which takes time.
   bool answer(const Result<void>& result);
-  // What the handler and its filters have set, as far as it is not sent. Fails with internal, and
-  // drops them, when they cannot be sent.
+  // The headers and trailers that the handler and its filters have set and that are not sent yet.
+  // Fails with internal, and drops them, when they cannot be sent.
   Result<Caller::Beside> beside(bool is_last);
 
   Owner& owner_;
@@ -143,16 +143,16 @@ class Call final : public Messages, private coroutine::Timer {
   coroutine::TaskRef task_;
   std::int64_t room_bytes_ = 0;  // How much of a stream may still be sent.
   coroutine::Event room_{"room of the reader of a stream"};
-  ItemInbox inbox_;  // Of the caller's stream.
+  ItemInbox inbox_;  // The items of the caller's stream.
   coroutine::Event readable_{"the next message of a caller"};
   bool items_ended_ = false;
   std::optional<Error> items_failed_;
   bool cancelled_ = false;  // By the caller.
   bool expired_ = false;
   bool begun_ = false;          // The handler has begun.
-  Headers headers_;             // Of the request.
+  Headers headers_;             // The request has sent them.
   Context* context_ = nullptr;  // While the call runs.
-  bool sent_headers_ = false;   // Of the reply.
+  bool sent_headers_ = false;   // The headers of the reply are sent.
   std::optional<Code> code_;
   bool threw_ = false;
 };

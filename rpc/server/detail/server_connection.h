@@ -41,7 +41,7 @@ class ServerConnection final : public Connection, public Caller {
     bool needs_peer_certificate = false;
     Door door = Door::nodes;
     std::size_t call_count_max = 0;
-    // What refused calls are told to wait.
+    // The caller of a refused call should wait for this time.
     std::chrono::milliseconds retry_after{};
     const Login* login = nullptr;  // Null: every peer is anonymous.
   };

@@ -33,7 +33,7 @@ using test::PuppetClient;
 
 constexpr int puppet_count = 30;
 
-// What puppets do on every shard of every node: they fail as the test says.
+// The puppets of every shard of every node fail as the test says.
 class FailingPuppets {
  public:
   // Errors that would be retried, if they were the runtime's.

@@ -144,7 +144,7 @@ TEST(ShardsTest, TheConnectionLimitCountsAllShardsAndIsReloadable) {
     node.host<Counter>();
     ASSERT_TRUE(node.start());
     std::vector<std::unique_ptr<net::Stream>> streams;
-    // As much of a hello as makes it known for one.
+    // The beginning of a hello, from which the port knows it.
     std::array<std::byte, rpc::frame_header_size> hello;
     rpc::encode({.type = rpc::FrameType::hello, .call_id = rpc::hello_magic}, hello);
     const auto connect = [&](std::size_t count) {

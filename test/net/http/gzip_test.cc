@@ -17,7 +17,7 @@ std::string zipped(std::string_view content) {
   return result;
 }
 
-TEST(GzipTest, WhatWasCompressedIsReadBack) {
+TEST(GzipTest, CompressedTextIsReadBack) {
   for (const std::string& content :
        {std::string(), std::string("x"), std::string(100'000, 'x'), std::string(3, '\0')}) {
     std::string read = "before ";

@@ -35,7 +35,7 @@ void put(const RepeatedPtrField<suite::Header>& from, rpc::Headers& to) {
   }
 }
 
-// What the server has seen of a call.
+// The headers and the timeout that the server has seen of a call.
 suite::ConformancePayload::RequestInfo info_of(const rpc::Context& context) {
   suite::ConformancePayload::RequestInfo info;
   for (const auto& [name, value] : context.headers()) {

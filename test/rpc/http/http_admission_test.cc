@@ -36,7 +36,7 @@ class Asked final : public net::HttpExchange {
   }
   bool is_answered() const { return answer_count_ == 1; }
   const net::HttpResponse& answered() const { return response_; }
-  // As a server does when the peer has gone.
+  // A server does this when the peer has gone.
   void leave() {
     if (watcher_ != nullptr) watcher_->client_left();
   }

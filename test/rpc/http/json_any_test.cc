@@ -306,7 +306,7 @@ TEST(JsonAnyTest, NullLeavesAnAnyUnset) {
   EXPECT_TRUE(read_anything(R"({"any":{}})")->has_any());
 }
 
-// Anys in Anys, so many that the innermost, which is empty, lies `depth` deep.
+// Nests Anys in each other. The innermost is empty and lies `depth` deep.
 std::string nested_anys(std::size_t depth, bool is_type_last) {
   const std::string type = R"("@type":"a/google.protobuf.Any")";
   const std::string open = is_type_last ? "{\"value\":" : "{" + type + ",\"value\":";

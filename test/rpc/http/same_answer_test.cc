@@ -25,10 +25,10 @@ namespace {
 using namespace std::chrono_literals;
 using rpc::FrameType;
 
-// What a client learns from an answer.
+// The part of an answer that a client can tell apart.
 struct SameAnswer {
   std::optional<Code> code = {};  // None: success.
-  std::string text = {};          // Of the error.
+  std::string text = {};          // The message of the error.
 
   bool operator==(const SameAnswer&) const = default;
 };

@@ -44,7 +44,7 @@ struct GeneratedMethods {
   MethodNames all = {};
   MethodNames for_clients = {};  // Those with the option `public`.
   MethodNames one_way = {};
-  std::vector<std::string> symbols = {};  // What reflection can be asked for.
+  std::vector<std::string> symbols = {};  // The symbols that reflection knows.
 
   MethodNames internal() const {
     MethodNames rest;

@@ -86,7 +86,7 @@ std::vector<Visitor> visitors() {
   };
 }
 
-// What one visitor has reached.
+// The methods that one visitor has reached.
 struct Reach {
   std::string visitor;
   MethodNames by_frames;

@@ -32,7 +32,7 @@ class HttpOpenLoop final : public OpenLoop {
   struct Connection {
     std::unique_ptr<Flow> flow;
     Clock::time_point due;  // When its call was to leave.
-    std::uint64_t run = 0;  // Of its call.
+    std::uint64_t run = 0;  // The run that its call belongs to.
     bool is_busy = false;
   };
 
@@ -51,7 +51,7 @@ class HttpOpenLoop final : public OpenLoop {
   std::deque<Connection> connections_;
   std::vector<std::size_t> free_;
   std::uint64_t run_ = 0;
-  std::size_t under_way_count_ = 0;  // Of this run.
+  std::size_t under_way_count_ = 0;  // Calls of this run without an answer.
   OpenLoopOutcome outcome_;
 };
 

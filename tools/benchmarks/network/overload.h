@@ -14,7 +14,7 @@ namespace corolane::bench {
 
 // The way of the calls. Refusing one costs a server about as much as a call of a raw server does:
 // by frames less, since many come in one read, by HTTP more, since each has a read and an answer of
-// its own. So a call burns the time of so many raw calls, which is measured first: on any machine
+// its own. Each call burns the time of this many raw calls, which is measured first: on any machine
 // the server may spend the same share of its time on refusals.
 enum class Way : std::uint8_t { frames, http };
 constexpr int raw_calls_per_burn(Way way) { return way == Way::frames ? 20 : 200; }

@@ -109,7 +109,7 @@ TEST_P(ClientDoorTest, EveryShardServesFramesAndHttpOnOnePort) {
   });
 }
 
-TEST_P(ClientDoorTest, WhoSpeaksTheOtherWayIsToldSo) {
+TEST_P(ClientDoorTest, PeerThatSpeaksTheOtherWayIsToldSo) {
   run([](Node& node, net::Network&, net::Network& wrong) {
     const auto client = connect(node, wrong);
     const auto page = fetch(node, wrong);
