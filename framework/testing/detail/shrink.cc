@@ -56,8 +56,9 @@ class Shrinker {
 
   void shrink_clients(int divisor) {
     const auto fewer = [&](RunPlan& plan) {
-      plan.client_count -=
-          std::max<std::size_t>(1, plan.client_count / static_cast<std::size_t>(divisor));
+      const std::size_t part = plan.client_count / static_cast<std::size_t>(divisor);
+      plan.client_count =
+          std::max(plan.client_count - std::max<std::size_t>(1, part), client_count_min);
     };
     while (smallest_.client_count > client_count_min && with(fewer)) {
     }

@@ -59,6 +59,13 @@ TEST(ShrinkTest, KeepsTheNodesClientsAndTimeThatTheFailureNeeds) {
   EXPECT_LE(smallest.length, 27s);
 }
 
+TEST(ShrinkTest, LeavesAsManyClientsAsACommandLineAccepts) {
+  for (std::size_t count = 4; count < 60; ++count) {
+    const RunPlan plan{.length = 8s, .node_count = 1, .client_count = count, .faults = {}};
+    EXPECT_EQ(shrink(plan, [](const RunPlan&) { return true; }).client_count, 4u) << count;
+  }
+}
+
 TEST(ShrinkTest, APlanThatFailsOnlyAsItIsStays) {
   const RunPlan plan;
   const RunPlan smallest = shrink(plan, [](const RunPlan&) { return false; });
