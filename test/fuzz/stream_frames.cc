@@ -71,8 +71,9 @@ class Peer {
     header.payload_size = static_cast<std::uint32_t>(payload.size());
     std::array<std::byte, rpc::frame_header_size> bytes;
     rpc::encode(header, bytes);
-    static_cast<void>(stream_->try_write(bytes));
-    static_cast<void>(stream_->try_write(net::bytes_of(payload)));
+    // A frame must not get lost while the server lives, so a long talk waits for it.
+    static_cast<void>(stream_->write_all(bytes, Deadline::after(15s)));
+    static_cast<void>(stream_->write_all(net::bytes_of(payload), Deadline::after(15s)));
   }
 
   // Suspends until the server is silent or has closed.
