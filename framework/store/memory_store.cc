@@ -42,7 +42,9 @@ Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::
   if (found != expected) return detail::not_to_be_replaced(key, found, expected);
   row.object.bytes = object.bytes;
   ++row.object.version;
-  set_wake_at(place->first, row, object.wake_at);
+  row.object.is_tombstone = object.forget_at.has_value();
+  set_time(waking_, place->first, row.wake_at, object.wake_at);
+  set_time(tombstones_, place->first, row.forget_at, object.forget_at);
   return {};
 }
 
@@ -60,17 +62,33 @@ Result<std::vector<DueObject>> MemoryStore::due(Partition partition, WallTime un
   return found;
 }
 
+Result<std::size_t> MemoryStore::forget(Partition partition, WallTime now, std::size_t count_max,
+                                        Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const std::scoped_lock lock(mutex_);
+  std::size_t count = 0;
+  for (auto place = tombstones_.lower_bound({partition, WallTime::min(), {}});
+       place != tombstones_.end() && count < count_max; ++count) {
+    const auto& [its_partition, forget_at, key] = *place;
+    if (its_partition != partition || forget_at > now) break;
+    rows_.erase(key);
+    place = tombstones_.erase(place);
+  }
+  return count;
+}
+
 MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
   const std::scoped_lock lock(mutex_);
   const auto found = rows_.find({std::string(key.type), std::string(key.id)});
   return found == rows_.end() ? Row{} : found->second;
 }
 
-void MemoryStore::set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at) {
+void MemoryStore::set_time(Times& times, const Key& key, std::optional<WallTime>& time,
+                           std::optional<WallTime> new_time) {
   const Partition partition = partition_of(key.first, key.second);
-  if (row.wake_at) waking_.erase({partition, *row.wake_at, key});
-  if (wake_at) waking_.insert({partition, *wake_at, key});
-  row.wake_at = wake_at;
+  if (time) times.erase({partition, *time, key});
+  if (new_time) times.insert({partition, *new_time, key});
+  time = new_time;
 }
 
 }  // namespace corolane::framework

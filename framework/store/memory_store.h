@@ -28,6 +28,8 @@ class MemoryStore : public Store {
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,
                                      Deadline deadline) override;
+  Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
+                             Deadline deadline) override;
   bool is_shared() const override { return false; }
   std::string name() const override { return "memory"; }
 
@@ -36,6 +38,7 @@ class MemoryStore : public Store {
     std::uint64_t epoch = 0;
     StoredObject object = {};
     std::optional<WallTime> wake_at = {};
+    std::optional<WallTime> forget_at = {};
   };
   Row look(const ObjectKey& key) const;
   // Calls visit(key, row) for each object.
@@ -47,14 +50,17 @@ class MemoryStore : public Store {
 
  private:
   using Key = std::pair<std::string, std::string>;  // Type and id.
-  // Requires the lock.
-  void set_wake_at(const Key& key, Row& row, std::optional<WallTime> wake_at);
+  // Rows by one of their times.
+  using Times = std::set<std::tuple<Partition, WallTime, Key>>;
+  // Sets a time of a row. Requires the lock.
+  static void set_time(Times& times, const Key& key, std::optional<WallTime>& time,
+                       std::optional<WallTime> new_time);
 
   mutable std::mutex mutex_;
   std::uint64_t last_epoch_ = 0;
   std::map<Key, Row> rows_;
-  // Objects with a wake_at; the pairs are keys.
-  std::set<std::tuple<Partition, WallTime, Key>> waking_;
+  Times waking_;
+  Times tombstones_;
 };
 
 }  // namespace corolane::framework

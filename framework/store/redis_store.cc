@@ -35,35 +35,44 @@ class Script {
 // Numbers in Lua are doubles, exact only up to 2^53. So epochs are compared as strings of equal
 // length, and versions only for equality.
 
-// KEYS: object. ARGV: epoch. Returns the former content, or only the later epoch.
+// KEYS: object, empty. ARGV: epoch, member of empty, when it may be forgotten. Returns the former
+// content, or only the later epoch.
 const Script& seal_script() {
   static const Script script(R"(
-local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state')
+local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state', 'destroyed')
 if found[1] and found[1] > ARGV[1] then return {found[1]} end
 if found[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'epoch', ARGV[1]) end
-return {found[1] or '', found[2] or '0', found[3] or ''}
+if not found[2] then redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2]) end
+return {found[1] or '', found[2] or '0', found[3] or '', found[4] or ''}
 )");
   return script;
 }
 
-// KEYS: object. ARGV: epoch. It shares a connection with the owner's next seal, so it runs first.
-// When the connection is lost in between, it may run later; the owner then finds its key gone and
-// loads again.
+// KEYS: object, empty. ARGV: epoch, member of empty. It shares a connection with the owner's next
+// seal, so it runs first. When the connection is lost in between, it may run later; the owner then
+// finds its key gone and seals again.
 const Script& release_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
-if found[1] == ARGV[1] and not found[2] then redis.call('DEL', KEYS[1]) end
+if found[1] == ARGV[1] and not found[2] then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[2], ARGV[2])
+end
 return {}
 )");
   return script;
 }
 
-// KEYS: object, due. ARGV: epoch, version, version that follows, state, member of due, its time or
-// ''. Returns an empty list, or the conflicting epoch and version. A server whose memory is full
-// refuses the first write of a script, so nothing is half done.
+// KEYS: object, due, empty. ARGV: epoch, version, version that follows, state, member of due and
+// empty, its time in due or '', its time in empty or ''. Returns an empty list, or the conflicting
+// epoch and version. A server whose memory is full refuses the first write of a script, so nothing
+// is half done.
+//
+// A write of an earlier build leaves `destroyed` and the member of empty behind, which is harmless:
+// the version is another one then.
 const Script& write_script() {
   static const Script script(R"(
-local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
+local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'destroyed')
 local version = found[2] or '0'
 if found[1] ~= ARGV[1] or version ~= ARGV[2] then return {found[1] or '0', version} end
 redis.call('HSET', KEYS[1], 'version', ARGV[3], 'state', ARGV[4])
@@ -72,7 +81,30 @@ if ARGV[6] == '' then
 else
   redis.call('ZADD', KEYS[2], ARGV[6], ARGV[5])
 end
+if ARGV[7] ~= '' then
+  redis.call('HSET', KEYS[1], 'destroyed', ARGV[3])
+  redis.call('ZADD', KEYS[3], ARGV[7], ARGV[5])
+elseif found[3] or not found[2] then
+  redis.call('HDEL', KEYS[1], 'destroyed')
+  redis.call('ZREM', KEYS[3], ARGV[5])
+end
 return {}
+)");
+  return script;
+}
+
+// KEYS: empty. ARGV: now, count, what precedes a member in the name of its key. Returns the number
+// of members that are gone.
+const Script& forget_script() {
+  static const Script script(R"(
+local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+for _, member in ipairs(members) do
+  local key = ARGV[3] .. member
+  local found = redis.call('HMGET', key, 'version', 'destroyed')
+  if not found[1] or found[1] == found[2] then redis.call('DEL', key) end
+  redis.call('ZREM', KEYS[1], member)
+end
+return #members
 )");
   return script;
 }
@@ -132,10 +164,11 @@ Error without_doubt(const Error& error) {
 
 }  // namespace
 
-// The two keys of an object, and its member name in the second.
+// The keys of an object, and its member name in the last two.
 struct RedisStore::Keys {
   std::string object;
   std::string due;
+  std::string empty;
   std::string member;
 };
 
@@ -160,6 +193,7 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
   std::string member = std::string(key.type) + ':' + std::string(key.id);
   return Keys{.object = partition_key(partition, ":object:" + member),
               .due = partition_key(partition, ":due"),
+              .empty = partition_key(partition, ":empty"),
               .member = std::move(member)};
 }
 
@@ -177,7 +211,9 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
   const std::string epoch_now = epoch_text(epoch);
-  const std::array<std::string_view, 3> words = {"1", keys->object, epoch_now};
+  const std::string forget_at = time_text(clock_.now() + empty_row_time);
+  const std::array<std::string_view, 6> words = {"2",       keys->object, keys->empty,
+                                                 epoch_now, keys->member, forget_at};
   auto reply = run(*client_, seal_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   if (reply->items.size() == 1) {
@@ -185,17 +221,20 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
     if (!found) return not_ours(*client_, keys->object);
     return detail::sealed_by_later_owner(key, *found, epoch);
   }
-  if (reply->items.size() != 3) return not_ours(*client_, keys->object);
+  if (reply->items.size() != 4) return not_ours(*client_, keys->object);
   const auto version = number_of<std::uint64_t>(reply->items[1]);
   if (!version) return not_ours(*client_, keys->object);
-  return StoredObject{.version = *version, .bytes = std::move(reply->items[2].text)};
+  return StoredObject{.version = *version,
+                      .bytes = std::move(reply->items[2].text),
+                      .is_tombstone = reply->items[1].text == reply->items[3].text};
 }
 
 Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
   const std::string epoch_now = epoch_text(epoch);
-  const std::array<std::string_view, 3> words = {"1", keys->object, epoch_now};
+  const std::array<std::string_view, 5> words = {"2", keys->object, keys->empty, epoch_now,
+                                                 keys->member};
   auto reply = run(*client_, release_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   return {};
@@ -209,8 +248,10 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   const std::string before = std::to_string(version);
   const std::string after = std::to_string(version + 1);
   const std::string wake_at = object.wake_at ? time_text(*object.wake_at) : "";
-  const std::array<std::string_view, 9> words = {
-      "2", keys->object, keys->due, epoch_now, before, after, object.bytes, keys->member, wake_at};
+  const std::string forget_at = object.forget_at ? time_text(*object.forget_at) : "";
+  const std::array<std::string_view, 11> words = {
+      "3",   keys->object, keys->due,    keys->empty, epoch_now, before,
+      after, object.bytes, keys->member, wake_at,     forget_at};
   const auto reply = run(*client_, write_script(), words, deadline);
   if (!reply) return reply.error();
   if (reply->kind == Kind::list && reply->items.empty()) return {};
@@ -245,6 +286,19 @@ Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime unt
                        .wake_at = WallTime(std::chrono::milliseconds(*wake_at))});
   }
   return objects;
+}
+
+Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::size_t count_max,
+                                       Deadline deadline) {
+  const std::string key = partition_key(partition, ":empty");
+  const std::string until = time_text(now);
+  const std::string limit = std::to_string(count_max);
+  const std::string before_members = partition_key(partition, ":object:");
+  const std::array<std::string_view, 5> words = {"1", key, until, limit, before_members};
+  const auto reply = run(*client_, forget_script(), words, deadline);
+  if (!reply) return reply.error();
+  if (reply->kind != Kind::number || reply->number < 0) return not_ours(*client_, key);
+  return static_cast<std::size_t>(reply->number);
 }
 
 }  // namespace corolane::framework

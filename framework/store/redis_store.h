@@ -8,8 +8,8 @@
 // flight fail at once with an unknown outcome, and the store reconnects by itself. New calls wait
 // for that; they fail at once when the server is unreachable for longer.
 //
-// An object that was never written has a key only while it is active. The keys of a crashed node
-// stay until their objects are activated and deactivated again.
+// An object that was never written has a key only while it is active. The keys that a crashed node
+// leaves behind are forgotten after an hour.
 //
 // Writes survive a crash of the server only with `appendonly yes` and `appendfsync always` in its
 // configuration. Replication is asynchronous, so a promoted replica may lack the last writes; the
@@ -21,9 +21,12 @@
 //
 //    corolane:epoch                          the last result of next_epoch()
 //    corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version`
-//                                            in decimal and `state`, the bytes
+//                                            in decimal and `state`, the bytes; `destroyed` in a
+//                                            tombstone, the version that it has
 //    corolane:{17}:due                       a sorted set: "chess.Player:alice" by its wake_at, in
 //                                            milliseconds since 1970, UTC
+//    corolane:{17}:empty                     the same with the objects whose keys hold nothing, by
+//                                            the time at which they may go
 //
 // Belongs to one scheduler's thread.
 #pragma once
@@ -87,6 +90,8 @@ class RedisStore : public Store {
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,
                                      Deadline deadline) override;
+  Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
+                             Deadline deadline) override;
   bool is_shared() const override { return true; }
   std::string name() const override;
 
@@ -97,6 +102,7 @@ class RedisStore : public Store {
   Result<Keys> keys_of(const ObjectKey& key) const;
 
   const std::string key_prefix_;
+  const WallClock clock_;
   const std::unique_ptr<detail::RedisClient> client_;
 };
 

@@ -112,12 +112,13 @@ Result<void> SqliteStore::release(const ObjectKey& key, std::uint64_t epoch, Dea
 
 Result<void> SqliteStore::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                                 const ObjectWrite& object, Deadline deadline) {
-  const auto call = make_call(
-      size_of(key) + object.bytes.size(), Effect::changes,
-      [key = OwnedKey(key), epoch, version, bytes = std::string(object.bytes),
-       wake_at = object.wake_at](SqliteFile& file) {
-        return file.write(key.view(), epoch, version, {.bytes = bytes, .wake_at = wake_at});
-      });
+  const auto call =
+      make_call(size_of(key) + object.bytes.size(), Effect::changes,
+                [key = OwnedKey(key), epoch, version, bytes = std::string(object.bytes),
+                 wake_at = object.wake_at, forget_at = object.forget_at](SqliteFile& file) {
+                  return file.write(key.view(), epoch, version,
+                                    {.bytes = bytes, .wake_at = wake_at, .forget_at = forget_at});
+                });
   return perform(*writer_, call, deadline);
 }
 
@@ -125,6 +126,13 @@ Result<std::vector<DueObject>> SqliteStore::due(Partition partition, WallTime un
                                                 std::size_t count_max, Deadline deadline) {
   const auto call = make_call(
       0, Effect::reads, [=](SqliteFile& file) { return file.due(partition, until, count_max); });
+  return perform(*writer_, call, deadline);
+}
+
+Result<std::size_t> SqliteStore::forget(Partition partition, WallTime now, std::size_t count_max,
+                                        Deadline deadline) {
+  const auto call = make_call(
+      0, Effect::changes, [=](SqliteFile& file) { return file.forget(partition, now, count_max); });
   return perform(*writer_, call, deadline);
 }
 

@@ -59,6 +59,8 @@ class SqliteStore : public Store {
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,
                                      Deadline deadline) override;
+  Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
+                             Deadline deadline) override;
   bool is_shared() const override { return false; }
   std::string name() const override { return name_; }
 

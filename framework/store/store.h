@@ -14,6 +14,7 @@
 // otherwise.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,7 @@ struct ObjectKey {
 struct StoredObject {
   std::uint64_t version = 0;  // How often it was written; 0: never, and `bytes` is empty.
   std::string bytes;
+  bool is_tombstone = false;  // See ObjectWrite::forget_at.
 
   friend bool operator==(const StoredObject&, const StoredObject&) = default;
 };
@@ -46,6 +48,9 @@ struct ObjectWrite {
   std::string_view bytes;
   // When due() should return the object; nothing: never.
   std::optional<WallTime> wake_at = {};
+  // The object is destroyed, and this row is its tombstone: forget() removes it from then on,
+  // unless it was written again before. A tombstone has no wake_at.
+  std::optional<WallTime> forget_at = {};
 };
 
 struct DueObject {
@@ -58,6 +63,10 @@ struct DueObject {
 
 class Store {
  public:
+  // How long a row is kept that holds nothing: a tombstone, and a seal of an object that was never
+  // written. No former owner lives on for so long, and no request id is remembered for so long.
+  static constexpr std::chrono::milliseconds empty_row_time = std::chrono::hours(1);
+
   virtual ~Store() = default;
 
   // A number larger than all returned before, also to other processes and before a restart.
@@ -73,7 +82,8 @@ class Store {
   // Once it returns, only `epoch` and later ones can write this object. (A store that belongs to
   // one process guarantees this until that process ends, and all former owners with it.) Returns
   // the stored object. The same owner may seal again, to learn the outcome of a write. Fails with
-  // aborted when a later epoch has already sealed: the caller is not the owner.
+  // aborted when a later epoch has already sealed: the caller is not the owner. A row that holds
+  // nothing may be gone empty_row_time after its last seal.
   //
   // All of these fail with unavailable while the store is away, with resource_exhausted when its
   // disk is full or, with a retry_after, when its queue is, and with deadline_exceeded or
@@ -102,6 +112,14 @@ class Store {
   // earliest first.
   virtual Result<std::vector<DueObject>> due(Partition partition, WallTime until,
                                              std::size_t count_max, Deadline deadline) = 0;
+
+  // Removes rows of that partition that hold nothing and have expired by `now`, at most
+  // `count_max`, the oldest first; returns their number. The argument of release() holds for them,
+  // too: the rows of former owners have expired long after their last write.
+  virtual Result<std::size_t> forget(Partition, WallTime /*now*/, std::size_t /*count_max*/,
+                                     Deadline) {
+    return 0;
+  }
 
   // Whether nodes on other machines see the same objects, which a cluster needs.
   virtual bool is_shared() const = 0;

@@ -63,7 +63,8 @@ class StoreServer::Remote final : public framework::Store {
                           .epoch = epoch,
                           .version = version,
                           .bytes = std::string(object.bytes),
-                          .wake_at = object.wake_at};
+                          .wake_at = object.wake_at,
+                          .forget_at = object.forget_at};
     return line_.ask<void>(deadline, [&server = server_, request]() -> Result<void> {
       if (server.happens(server.condition_.late_one_in)) {
         server.be_late(request.names.key());
@@ -88,6 +89,15 @@ class StoreServer::Remote final : public framework::Store {
         });
   }
 
+  Result<std::size_t> forget(framework::Partition partition, framework::WallTime now,
+                             std::size_t count_max, Deadline deadline) override {
+    return line_.ask<std::size_t>(
+        deadline, [&server = server_, partition, now, count_max]() -> Result<std::size_t> {
+          if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
+          return server.table_.forget(partition, now, count_max, Deadline::never());
+        });
+  }
+
   bool is_shared() const override { return true; }
   std::string name() const override { return "simulated store"; }
 
@@ -104,6 +114,7 @@ class StoreServer::Remote final : public framework::Store {
     std::uint64_t version;
     std::string bytes;
     std::optional<framework::WallTime> wake_at;
+    std::optional<framework::WallTime> forget_at;
   };
 
   Result<StoredObject> ask_to_seal(const Names& names, std::uint64_t epoch, Deadline deadline) {
@@ -133,11 +144,16 @@ class StoreServer::Remote final : public framework::Store {
     std::uint64_t version = request.version;
     if (COROLANE_SEEDED_BUG(no_seal)) epoch = server.table_.look(key).epoch;
     if (COROLANE_SEEDED_BUG(version_check_off)) version = server.table_.look(key).object.version;
-    auto written = server.table_.write(key, epoch, version,
-                                       {.bytes = request.bytes, .wake_at = request.wake_at},
-                                       Deadline::never());
+    auto written = server.table_.write(
+        key, epoch, version,
+        {.bytes = request.bytes, .wake_at = request.wake_at, .forget_at = request.forget_at},
+        Deadline::never());
     if (written && server.witness_ != nullptr) {
       server.witness_->on_written(key, request.epoch, request.version + 1, request.bytes);
+    }
+    if (written && request.forget_at && COROLANE_SEEDED_BUG(no_tombstone)) {
+      static_cast<void>(server.table_.forget(framework::partition_of(key.type, key.id),
+                                             framework::WallTime::max(), 1, Deadline::never()));
     }
     return written;
   }

@@ -28,6 +28,9 @@ ObjectKey key_of(const Seal& seal) { return {.type = seal.type(), .id = seal.id(
 Result<Stored> perform_write(Store& store, const Write& call) {
   ObjectWrite object{.bytes = call.state()};
   if (call.has_wake_at_milliseconds()) object.wake_at = to_wall_time(call.wake_at_milliseconds());
+  if (call.has_forget_at_milliseconds()) {
+    object.forget_at = to_wall_time(call.forget_at_milliseconds());
+  }
   if (auto written = store.write(key_of(call.owner()), call.owner().epoch(), call.version(), object,
                                  Deadline::never());
       !written) {
@@ -42,6 +45,7 @@ Result<Stored> perform_seal(Store& store, const Seal& call) {
   Stored stored;
   stored.set_version(sealed->version);
   stored.set_state(std::move(sealed->bytes));
+  stored.set_is_tombstone(sealed->is_tombstone);
   return stored;
 }
 
@@ -67,6 +71,16 @@ Result<Stored> perform_due(Store& store, const FindDue& call) {
   return stored;
 }
 
+Result<Stored> perform_forget(Store& store, const FindDue& call) {
+  auto count =
+      store.forget(static_cast<Partition>(call.partition()),
+                   to_wall_time(call.until_milliseconds()), call.count_max(), Deadline::never());
+  if (!count) return std::move(count.error());
+  Stored stored;
+  stored.set_forgotten_count(*count);
+  return stored;
+}
+
 }  // namespace
 
 Result<Stored> perform(Store& store, const StoreCall& call) {
@@ -79,6 +93,8 @@ Result<Stored> perform(Store& store, const StoreCall& call) {
       return perform_write(store, call.write());
     case StoreCall::kDue:
       return perform_due(store, call.due());
+    case StoreCall::kForget:
+      return perform_forget(store, call.forget());
     case StoreCall::kNextEpoch:
     case StoreCall::WHAT_NOT_SET:
       break;
@@ -120,7 +136,9 @@ Result<StoredObject> InboxStore::seal(const ObjectKey& key, std::uint64_t epoch,
   *question.mutable_seal() = to_message(key, epoch);
   auto answer = call(std::move(question), deadline);
   if (!answer) return std::move(answer.error());
-  return StoredObject{.version = answer->version(), .bytes = std::move(*answer->mutable_state())};
+  return StoredObject{.version = answer->version(),
+                      .bytes = std::move(*answer->mutable_state()),
+                      .is_tombstone = answer->is_tombstone()};
 }
 
 Result<void> InboxStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
@@ -139,6 +157,7 @@ Result<void> InboxStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   write.set_version(version);
   write.set_state(std::string(object.bytes));
   if (object.wake_at) write.set_wake_at_milliseconds(to_milliseconds(*object.wake_at));
+  if (object.forget_at) write.set_forget_at_milliseconds(to_milliseconds(*object.forget_at));
   if (auto answer = call(std::move(question), deadline); !answer) return std::move(answer.error());
   return {};
 }
@@ -157,6 +176,17 @@ Result<std::vector<DueObject>> InboxStore::due(Partition partition, WallTime unt
         {.type = due.type(), .id = due.id(), .wake_at = to_wall_time(due.wake_at_milliseconds())});
   }
   return found;
+}
+
+Result<std::size_t> InboxStore::forget(Partition partition, WallTime now, std::size_t count_max,
+                                       Deadline deadline) {
+  StoreCall question;
+  question.mutable_forget()->set_partition(partition);
+  question.mutable_forget()->set_until_milliseconds(to_milliseconds(now));
+  question.mutable_forget()->set_count_max(count_max);
+  auto answer = call(std::move(question), deadline);
+  if (!answer) return std::move(answer.error());
+  return answer->forgotten_count();
 }
 
 }  // namespace corolane::framework::recording

@@ -24,6 +24,8 @@ class InboxStore final : public Store {
                      const ObjectWrite& object, Deadline deadline) override;
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max,
                                      Deadline deadline) override;
+  Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
+                             Deadline deadline) override;
   bool is_shared() const override { return false; }
   std::string name() const override { return name_; }
 

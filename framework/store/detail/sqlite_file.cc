@@ -42,6 +42,20 @@ constexpr const char* tables = R"(
   INSERT INTO counter VALUES ('epoch', 0), ('settled', 0);
 )";
 
+// The versions of objects that are tombstones. Builds that do not know this table leave it alone:
+// when such a build writes an object again, its version is another one.
+constexpr const char* tombstone_table = R"(
+  CREATE TABLE IF NOT EXISTS tombstone (
+    type TEXT NOT NULL,
+    id BLOB NOT NULL,
+    partition INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    forget_at INTEGER NOT NULL,
+    PRIMARY KEY (type, id)
+  );
+  CREATE INDEX IF NOT EXISTS tombstone_by_time ON tombstone (partition, forget_at, type, id);
+)";
+
 // Resets a statement after its use.
 class Run {
  public:
@@ -99,6 +113,7 @@ Result<void> SqliteFile::prepare(const std::string& path) {
   if (!*ours) {
     if (auto made = make_tables(); !made) return made;
   }
+  if (auto made = database_.execute(tombstone_table); !made) return made;
   return prepare_statements();
 }
 
@@ -136,7 +151,9 @@ Result<void> SqliteFile::prepare_statements() {
       {&draw_, "UPDATE counter SET value = value + 1 WHERE name = 'epoch' RETURNING value"},
       {&drawn_, "SELECT value FROM counter WHERE name = 'epoch'"},
       {&pay_, "UPDATE counter SET value = max(value, ?1) WHERE name = 'epoch'"},
-      {&find_, "SELECT epoch, version, state FROM object WHERE type = ?1 AND id = ?2"},
+      {&find_,
+       "SELECT epoch, version, state, EXISTS (SELECT 1 FROM tombstone WHERE type = ?1 AND id = ?2 "
+       "AND version = object.version) FROM object WHERE type = ?1 AND id = ?2"},
       {&mark_of_, "SELECT epoch, version FROM object WHERE type = ?1 AND id = ?2"},
       {&add_, "INSERT INTO object VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {&replace_,
@@ -144,7 +161,13 @@ Result<void> SqliteFile::prepare_statements() {
        "WHERE type = ?1 AND id = ?2"},
       {&due_,
        "SELECT type, id, wake_at FROM object WHERE partition = ?1 AND wake_at <= ?2 "
-       "ORDER BY wake_at, type, id LIMIT ?3"}};
+       "ORDER BY wake_at, type, id LIMIT ?3"},
+      {&bury_, "INSERT OR REPLACE INTO tombstone VALUES (?1, ?2, ?3, ?4, ?5)"},
+      {&expired_,
+       "SELECT type, id, version FROM tombstone WHERE partition = ?1 AND forget_at <= ?2 "
+       "ORDER BY forget_at, type, id LIMIT ?3"},
+      {&remove_, "DELETE FROM object WHERE type = ?1 AND id = ?2 AND version = ?3"},
+      {&unbury_, "DELETE FROM tombstone WHERE type = ?1 AND id = ?2"}};
   for (const auto& [statement, text] : texts) {
     if (auto prepared = statement->prepare(database_, text); !prepared) return prepared;
   }
@@ -216,7 +239,9 @@ Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch)
   if (last_epoch > epoch) return sealed_by_later_owner(key, last_epoch, epoch);
   if (row_epoch < epoch) seals_.insert_or_assign(seal_key(key), epoch);
   if (!*found) return StoredObject();
-  return StoredObject{.version = to_unsigned(find->number(1)), .bytes = find->bytes(2)};
+  return StoredObject{.version = to_unsigned(find->number(1)),
+                      .bytes = find->bytes(2),
+                      .is_tombstone = find->number(3) != 0};
 }
 
 Result<void> SqliteFile::release(const ObjectKey& key, std::uint64_t epoch) {
@@ -258,7 +283,49 @@ Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::u
   put->bind_bytes(7, object.bytes);
   if (auto stored = put->step(); !stored) return std::move(stored.error());
   written_.push_back(seal_key(key));
-  return {};
+  if (!object.forget_at) return {};
+  return note_tombstone(key, version + 1, *object.forget_at);
+}
+
+Result<void> SqliteFile::note_tombstone(const ObjectKey& key, std::uint64_t version,
+                                        WallTime forget_at) {
+  Run bury(bury_);
+  bury.key(key)->bind_number(3, partition_of(key.type, key.id));
+  bury->bind_number(4, to_signed(version));
+  bury->bind_number(5, forget_at.time_since_epoch().count());
+  return done(bury->step());
+}
+
+// A row that was written again has another version, and stays.
+Result<std::size_t> SqliteFile::forget(Partition partition, WallTime now, std::size_t count_max) {
+  struct Tombstone {
+    std::string type;
+    std::string id;
+    std::int64_t version;
+  };
+  constexpr std::size_t limit_max = std::numeric_limits<std::int64_t>::max();
+  std::vector<Tombstone> tombstones;
+  Run expired(expired_);
+  expired->bind_number(1, partition);
+  expired->bind_number(2, now.time_since_epoch().count());
+  expired->bind_number(3, to_signed(std::min(count_max, limit_max)));
+  for (;;) {
+    const auto row = expired->step();
+    if (!row) return row.error();
+    if (!*row) break;
+    tombstones.push_back(
+        {.type = expired->bytes(0), .id = expired->bytes(1), .version = expired->number(2)});
+  }
+  for (const auto& [type, id, version] : tombstones) {
+    const ObjectKey key = {.type = type, .id = id};
+    Run remove(remove_);
+    remove.key(key)->bind_number(3, version);
+    if (auto removed = remove->step(); !removed) return removed.error();
+    if (database_.changed_count() > 0) written_.push_back(seal_key(key));
+    Run unbury(unbury_);
+    if (auto gone = unbury.key(key)->step(); !gone) return gone.error();
+  }
+  return tombstones.size();
 }
 
 Result<std::vector<DueObject>> SqliteFile::due(Partition partition, WallTime until,

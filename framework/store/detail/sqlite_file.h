@@ -46,6 +46,7 @@ class SqliteFile {
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object);
   Result<std::vector<DueObject>> due(Partition partition, WallTime until, std::size_t count_max);
+  Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max);
 
  private:
   SqliteFile() = default;
@@ -61,18 +62,20 @@ class SqliteFile {
   Result<bool> is_ours();
   Result<void> make_tables();
   Result<void> prepare_statements();
+  Result<void> note_tombstone(const ObjectKey& key, std::uint64_t version, WallTime forget_at);
 
   SqliteDatabase database_;
   SqliteStatement begin_, commit_, settle_;
   SqliteStatement draw_, drawn_, pay_, find_, mark_of_, add_, replace_, due_;
+  SqliteStatement bury_, expired_, remove_, unbury_;
   bool is_unsettled_ = false;     // A commit has failed, and none has succeeded since.
   std::uint64_t owed_epoch_ = 0;  // Above the stored epoch, until a commit stores it.
   bool is_paid_ = false;          // In this transaction.
   // Epochs above those of the rows, by type and id. All writers are in this process and pass
   // through here, so the seals need not outlive it and cost no write.
   std::unordered_map<std::string, std::uint64_t> seals_;
-  std::vector<std::string> written_;  // In this transaction: their rows have the epochs after its
-                                      // commit.
+  std::vector<std::string> written_;  // In this transaction: after its commit their rows have the
+                                      // epochs, or are gone.
 };
 
 }  // namespace corolane::framework::detail

@@ -117,4 +117,9 @@ Result<std::vector<DueObject>> StoreGate::due(Partition partition, WallTime unti
   return told(store_->due(partition, until, count_max, deadline));
 }
 
+Result<std::size_t> StoreGate::forget(Partition partition, WallTime now, std::size_t count_max,
+                                      Deadline deadline) {
+  return told(store_->forget(partition, now, count_max, deadline));
+}
+
 }  // namespace corolane::framework::detail

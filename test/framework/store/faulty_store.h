@@ -75,6 +75,11 @@ class FaultyStore final : public framework::Store {
     if (is_away_) return away();
     return table_.due(partition, until, count_max, deadline);
   }
+  Result<std::size_t> forget(framework::Partition partition, framework::WallTime now,
+                             std::size_t count_max, Deadline deadline) override {
+    if (is_away_) return away();
+    return table_.forget(partition, now, count_max, deadline);
+  }
   bool is_shared() const override { return true; }
   std::string name() const override { return "a store with faults"; }
 

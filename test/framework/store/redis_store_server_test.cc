@@ -229,7 +229,8 @@ TEST_F(RedisServerTest, OnlyTheRightPasswordIsAccepted) {
 
 TEST_F(RedisServerTest, AUserNeedsOnlyThePermissionsOfTheREADME) {
   start({"--user", "game", "on", ">secret", "~corolane:*", "-@all", "+ping", "+select", "+incr",
-         "+eval", "+evalsha", "+hmget", "+hset", "+zadd", "+zrem", "+zrangebyscore"});
+         "+eval", "+evalsha", "+hmget", "+hset", "+hdel", "+del", "+zadd", "+zrem",
+         "+zrangebyscore"});
   test::run_on_real_loop([&](RealLoop& real) {
     RedisStore::Options as_game = options();
     as_game.user = "game";
@@ -240,7 +241,14 @@ TEST_F(RedisServerTest, AUserNeedsOnlyThePermissionsOfTheREADME) {
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     EXPECT_TRUE(store.write(alice, 1, 0, {.bytes = "a", .wake_at = WallTime(1ms)}, soon()));
     EXPECT_TRUE(store.write(alice, 1, 1, {.bytes = "b"}, soon()));
-    EXPECT_TRUE(store.due(partition_of(alice.type, alice.id), WallTime(1ms), 1, soon()));
+    const Partition partition = partition_of(alice.type, alice.id);
+    EXPECT_TRUE(store.due(partition, WallTime(1ms), 1, soon()));
+    EXPECT_TRUE(store.write(alice, 1, 2, {.bytes = "c", .forget_at = WallTime(1ms)}, soon()));
+    EXPECT_TRUE(store.write(alice, 1, 3, {.bytes = "d"}, soon()));
+    EXPECT_TRUE(store.write(alice, 1, 4, {.bytes = "e", .forget_at = WallTime(1ms)}, soon()));
+    EXPECT_EQ(store.forget(partition, WallTime(1ms), 10, soon()), 1U);
+    ASSERT_TRUE(store.seal(alice, 1, soon()));
+    EXPECT_TRUE(store.release(alice, 1, soon()));
     as_game.key_prefix = "theirs:";
     EXPECT_THAT(RedisStore(real.network, as_game).next_epoch(soon()),
                 fails_with(Code::permission_denied));

@@ -65,22 +65,29 @@ TEST_F(RedisStoreTest, NamesTheServer) {
 }
 
 TEST_F(RedisStoreTest, CommandsAreAsDocumentedInTheHeader) {
-  server_saying("*3\r\n$0\r\n\r\n$1\r\n0\r\n$0\r\n\r\n");
+  server_saying("*4\r\n$0\r\n\r\n$1\r\n0\r\n$0\r\n\r\n$0\r\n\r\n");
   const std::string partition = std::to_string(partition_of(alice.type, alice.id));
   const std::string object = "corolane:{" + partition + "}:object:chess.Player:alice";
   const std::string due = "corolane:{" + partition + "}:due";
+  const std::string empty = "corolane:{" + partition + "}:empty";
 
   ASSERT_TRUE(store().seal(alice, 18'446'744'073'709'551'615u, soon()));
   EXPECT_THAT(server_->commands.back(),
-              ElementsAre("EVALSHA", testing::SizeIs(40), "1", object, "18446744073709551615"));
+              ElementsAre("EVALSHA", testing::SizeIs(40), "2", object, empty,
+                          "18446744073709551615", "chess.Player:alice", testing::SizeIs(13)));
   EXPECT_THAT(store_->write(alice, 42, 7, {.bytes = "state", .wake_at = WallTime(1234ms)}, soon()),
               fails_with(Code::data_loss))
       << "a reply to a seal";
+  EXPECT_THAT(server_->commands.back(), ElementsAre("EVALSHA", testing::SizeIs(40), "3", object,
+                                                    due, empty, "00000000000000000042", "7", "8",
+                                                    "state", "chess.Player:alice", "1234", ""));
+  static_cast<void>(
+      store_->write(alice, 42, 7, {.bytes = "", .forget_at = WallTime(4321ms)}, soon()));
+  EXPECT_EQ(server_->commands.back().back(), "4321");
+  static_cast<void>(store_->forget(17, WallTime(5678ms), 10, soon()));
   EXPECT_THAT(server_->commands.back(),
-              ElementsAre("EVALSHA", testing::SizeIs(40), "2", object, due, "00000000000000000042",
-                          "7", "8", "state", "chess.Player:alice", "1234"));
-  static_cast<void>(store_->write(alice, 42, 7, {.bytes = ""}, soon()));
-  EXPECT_EQ(server_->commands.back().back(), "");
+              ElementsAre("EVALSHA", testing::SizeIs(40), "1", "corolane:{17}:empty", "5678", "10",
+                          "corolane:{17}:object:"));
   static_cast<void>(store_->due(17, WallTime(5678ms), 10, soon()));
   EXPECT_THAT(server_->commands.back(), ElementsAre("ZRANGEBYSCORE", "corolane:{17}:due", "-inf",
                                                     "5678", "WITHSCORES", "LIMIT", "0", "10"));
@@ -122,8 +129,8 @@ TEST_F(RedisStoreTest, ManyCallsAreInFlightAndAnsweredInTheirOrder) {
 
 TEST_F(RedisStoreTest, RepliesMayComeInAnyPieces) {
   std::string state(300, '\r');
-  const std::string reply =
-      "*3\r\n$1\r\n0\r\n$1\r\n7\r\n$" + std::to_string(state.size()) + "\r\n" + state + "\r\n";
+  const std::string reply = "*4\r\n$1\r\n0\r\n$1\r\n7\r\n$" + std::to_string(state.size()) +
+                            "\r\n" + state + "\r\n$0\r\n\r\n";
   for (const std::size_t size : {1u, 2u, 3u, 7u, 1000u}) {
     sim::SimulatedNetwork network({.latency = 1ms, .piece_bytes_max = size});
     FakeRedis server(network, {.address = "redis", .port = 6379},
@@ -183,8 +190,9 @@ TEST_F(RedisStoreTest, ErrorsOfTheServerAreTranslated) {
 }
 
 TEST_F(RedisStoreTest, AnUnexpectedReplyIsDataLoss) {
-  for (const char* const reply : {"+OK\r\n", "$-1\r\n", "*1\r\n$1\r\nx\r\n", "*2\r\n:1\r\n:2\r\n",
-                                  "*3\r\n$1\r\n1\r\n$3\r\none\r\n$0\r\n\r\n", "*-1\r\n"}) {
+  for (const char* const reply :
+       {"+OK\r\n", "$-1\r\n", "*1\r\n$1\r\nx\r\n", "*2\r\n:1\r\n:2\r\n",
+        "*4\r\n$1\r\n1\r\n$3\r\none\r\n$0\r\n\r\n$0\r\n\r\n", "*-1\r\n"}) {
     server_.reset();
     server_saying(reply);
     EXPECT_THAT(store().seal(alice, 1, soon()), fails_with(Code::data_loss)) << reply;

@@ -227,6 +227,75 @@ TEST_P(StoreContractTest, AReturningOwnerIsShutOutByTheNext) {
   });
 }
 
+TEST_P(StoreContractTest, ATombstoneIsARowUntilItIsForgotten) {
+  const Partition partition = partition_of(alice.type, alice.id);
+  run([&](Store& store) {
+    ASSERT_TRUE(store.seal(alice, 5, soon()));
+    ASSERT_TRUE(write(store, alice, 5, 0, "first", noon));
+    const ObjectWrite last = {.bytes = "what remains", .forget_at = noon + 1h};
+    ASSERT_TRUE(store.write(alice, 5, 1, last, soon()));
+    EXPECT_EQ(store.forget(partition, noon + 1h - 1ms, 10, soon()), 0U);
+    EXPECT_THAT(store.seal(alice, 4, soon()), fails_with(Code::aborted));
+    EXPECT_THAT(write(store, alice, 5, 1, "of the past"), fails_with(Code::aborted));
+    EXPECT_EQ(store.due(partition, WallTime::max(), 10, soon()), std::vector<DueObject>());
+  });
+  run([&](Store& store) {
+    EXPECT_EQ(store.seal(alice, 6, soon()),
+              (StoredObject{.version = 2, .bytes = "what remains", .is_tombstone = true}));
+    EXPECT_EQ(store.forget(partition, noon + 1h, 10, soon()), 1U);
+    EXPECT_EQ(store.forget(partition, noon + 1h, 10, soon()), 0U);
+    EXPECT_THAT(write(store, alice, 6, 2, "without a row"), fails_with(Code::aborted));
+    EXPECT_EQ(store.seal(alice, 6, soon()), StoredObject());
+    EXPECT_TRUE(write(store, alice, 6, 0, "a new one"));
+  });
+}
+
+TEST_P(StoreContractTest, AnObjectThatIsWrittenAgainIsNotForgotten) {
+  const Partition partition = partition_of(alice.type, alice.id);
+  const ObjectWrite last = {.bytes = "", .forget_at = noon};
+  run([&](Store& store) {
+    ASSERT_TRUE(store.seal(alice, 5, soon()));
+    ASSERT_TRUE(store.write(alice, 5, 0, last, soon()));
+    ASSERT_TRUE(write(store, alice, 5, 1, "alive"));
+    EXPECT_TRUE(store.forget(partition, noon, 10, soon()));
+    EXPECT_EQ(store.seal(alice, 5, soon()), (StoredObject{.version = 2, .bytes = "alive"}));
+    ASSERT_TRUE(store.write(alice, 5, 2, last, soon()));
+  });
+  run([&](Store& store) {
+    EXPECT_EQ(store.forget(partition, noon, 10, soon()), 1U);
+    EXPECT_EQ(store.seal(alice, 5, soon()), StoredObject());
+  });
+}
+
+TEST_P(StoreContractTest, TheOldestTombstonesOfOnePartitionAreForgottenFirst) {
+  run([](Store& store) {
+    const std::vector<std::string> ids = neighbours(3);
+    const std::string elsewhere = [&] {
+      for (int number = 0;; ++number) {
+        std::string id = "x" + std::to_string(number);
+        if (partition_of(alice.type, id) != partition_of(alice.type, ids[0])) return id;
+      }
+    }();
+    const auto destroy = [&](const std::string& id, WallTime forget_at) {
+      const ObjectKey key = {.type = alice.type, .id = id};
+      ASSERT_TRUE(store.seal(key, 1, soon()));
+      ASSERT_TRUE(store.write(key, 1, 0, {.bytes = "", .forget_at = forget_at}, soon()));
+    };
+    destroy(ids[0], noon + 2ms);
+    destroy(ids[1], noon + 1ms);
+    destroy(ids[2], noon + 3ms);
+    destroy(elsewhere, noon);
+    EXPECT_EQ(store.forget(partition_of(alice.type, ids[0]), noon + 9ms, 2, soon()), 2U);
+    const auto version = [&](const std::string& id) {
+      return version_of(store, {.type = alice.type, .id = id}, 1);
+    };
+    EXPECT_EQ(version(ids[0]), 0U);
+    EXPECT_EQ(version(ids[1]), 0U);
+    EXPECT_EQ(version(ids[2]), 1U);
+    EXPECT_EQ(version(elsewhere), 1U);
+  });
+}
+
 TEST_P(StoreContractTest, EpochsAreComparedAsNumbersOf64Bits) {
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   run([](Store& store) {
@@ -561,12 +630,15 @@ class RandomCalls {
     }
     for (int call = 0; call < count && !testing::Test::HasFailure(); ++call) {
       Object& object = objects_[random_.below(objects_.size())];
-      switch (random_.below(4)) {
+      switch (random_.below(5)) {
         case 0:
           seal(store, object);
           break;
         case 1:
           ask_due(store);
+          break;
+        case 2:
+          forget(store);
           break;
         default:
           write(store, object);
@@ -588,14 +660,21 @@ class RandomCalls {
     const std::uint64_t epoch = object.epoch + random_.below(3) - (object.epoch > 1 ? 1 : 0);
     const auto expected = model_.seal(object.key(), epoch, soon());
     EXPECT_EQ(store.seal(object.key(), epoch, soon()), expected);
-    if (expected) object.epoch = epoch;
+    if (!expected) return;
+    object.epoch = epoch;
+    object.version = expected->version;
   }
 
   void write(Store& store, Object& object) {
     const std::string bytes(random_.below(100), 'x');
     std::optional<WallTime> wake_at;
-    if (!random_.one_in(3)) wake_at = noon + 1ms * random_.below(10);
-    const ObjectWrite write = {.bytes = bytes, .wake_at = wake_at};
+    std::optional<WallTime> forget_at;
+    if (random_.one_in(4)) {
+      forget_at = noon + 1ms * random_.below(10);
+    } else if (!random_.one_in(3)) {
+      wake_at = noon + 1ms * random_.below(10);
+    }
+    const ObjectWrite write = {.bytes = bytes, .wake_at = wake_at, .forget_at = forget_at};
     const std::uint64_t epoch = object.epoch + (random_.one_in(4) ? 1 : 0);
     const std::uint64_t version = object.version + (random_.one_in(4) ? 1 : 0);
     const auto expected = model_.write(object.key(), epoch, version, write, soon());
@@ -609,6 +688,14 @@ class RandomCalls {
     const std::size_t count_max = random_.below(4);
     EXPECT_EQ(store.due(partition, until, count_max, soon()),
               model_.due(partition, until, count_max, soon()));
+  }
+
+  void forget(Store& store) {
+    const Partition partition = partition_of(alice.type, objects_[0].id);
+    const WallTime now = noon + 1ms * random_.below(10);
+    // The count may include objects that were written again.
+    EXPECT_TRUE(store.forget(partition, now, 100, soon()));
+    EXPECT_TRUE(model_.forget(partition, now, 100, soon()));
   }
 
   test::Random random_;
