@@ -73,7 +73,8 @@ struct ReminderOptions {
 //
 // Setting one fails with resource_exhausted when the object already has 64, and with
 // invalid_argument when the name is empty or longer than 128 bytes, the interval is below a second,
-// or the cron expression or time zone is invalid.
+// or the cron expression or time zone is invalid. It fails with failed_precondition for a transient
+// object (host_options.h).
 class ObjectReminders {
  public:
   using Options = ReminderOptions;

@@ -33,6 +33,7 @@
 #include "framework/cluster/ownership.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard.h"
+#include "framework/objects/host_options.h"
 #include "framework/objects/object.h"
 #include "framework/telemetry/log.h"
 #include "net/connection_bound.h"
@@ -88,22 +89,22 @@ class Node {
     serve(std::make_unique<S>(std::move(service)));
   }
 
-  // Hosts objects of class O from start() on, on nodes that match `placement`.
+  // Hosts objects of class O from start() on.
   template <std::derived_from<ObjectBase> O>
-  void host(const Placement& placement = {}) {
-    host<O>([](Shard&) { return std::make_unique<O>(); }, placement);
+  void host(const HostOptions& options = {}) {
+    host<O>([](Shard&) { return std::make_unique<O>(); }, options);
   }
   // The same with a function that makes an object of a shard, on its thread.
   template <std::derived_from<ObjectBase> O, typename F>
     requires std::convertible_to<std::invoke_result_t<F&, Shard&>, std::unique_ptr<O>>
-  void host(F make, const Placement& placement = {}) {
+  void host(F make, const HostOptions& options = {}) {
     objects_.push_back(
         {.type = O::object_type(),
          .make = [make = std::move(make)](Shard& shard) mutable -> std::unique_ptr<ObjectBase> {
            return make(shard);
          },
          .object_bytes = sizeof(O),
-         .placement = placement});
+         .options = options});
   }
 
   // Finds the principals of clients by their tokens or certificates, from start() on, in place of
@@ -118,9 +119,9 @@ class Node {
   // Joins the cluster, listens and serves. Call it once. Fails with invalid_argument when the
   // configuration is invalid, with already_exists when an address is taken or two services have the
   // same method, and with failed_precondition when it has services and clients may call none of
-  // their methods, or when no client could log in. Also fails as net::TlsContext::load() for a
-  // certificate that cannot be used, and when the store or the directory is away. No call was
-  // served then.
+  // their methods, when no client could log in, or when a transient type has a durable method. Also
+  // fails as net::TlsContext::load() for a certificate that cannot be used, and when the store or
+  // the directory is away. No call was served then.
   Result<void> start();
 
   // Starts the threads that watch the node from outside; call it after start(). A watchdog notices
@@ -189,6 +190,7 @@ class Node {
  private:
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
+  Result<void> check_objects() const;
   Result<void> open_stores();
   Result<void> open_shards();
   Result<void> check_reach_of_clients();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The start of a node: what opens, in which order, and what is wrong when something does not.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -82,9 +83,23 @@ Result<void> Node::start() {
   return {};
 }
 
+Result<void> Node::check_objects() const {
+  for (const HostedObjects& objects : objects_) {
+    if (!objects.options.transient) continue;
+    const auto durable = std::ranges::find_if(objects.type.methods, &rpc::Method::durable);
+    if (durable == objects.type.methods.end()) continue;
+    return Error(Code::failed_precondition,
+                 std::string(durable->full_name) +
+                     " is durable, but objects of its type are hosted as transient: drop one of "
+                     "both");
+  }
+  return {};
+}
+
 Result<void> Node::open_stores() {
+  if (auto valid = check_objects(); !valid) return valid;
   for (HostedObjects& objects : objects_) {
-    auto& ownership = ownerships_[objects.placement];
+    auto& ownership = ownerships_[objects.options.placement];
     if (ownership == nullptr) ownership = std::make_unique<Ownership>(fence_);
     objects.ownership = ownership.get();
   }
@@ -176,7 +191,7 @@ Member Node::member() const {
   if (member.shards.empty()) member.shards.push_back({.host = "127.0.0.1", .port = 0});
   std::map<Placement, std::set<std::string>> types;
   for (const HostedObjects& objects : objects_) {
-    types[objects.placement].insert(objects.type.name);
+    types[objects.options.placement].insert(objects.type.name);
   }
   for (const auto& [placement, names] : types) {
     member.groups.push_back({.placement = placement, .types = {names.begin(), names.end()}});

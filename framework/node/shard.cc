@@ -140,7 +140,7 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   for (const HostedObjects& objects : surroundings_.objects) {
     detail::HostedType& type = host_->add(
         objects.type, *objects.ownership, [this, &objects] { return objects.make(*this); },
-        objects.object_bytes);
+        objects.object_bytes, objects.options);
     if (auto added = rpc_server_->add(type, audience); !added) return added;
   }
   push_service_ = std::make_unique<detail::PushService>(*host_);

@@ -19,6 +19,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/cluster/cluster_view.h"
+#include "framework/objects/host_options.h"
 #include "framework/objects/object.h"
 #include "framework/routing/router.h"
 #include "framework/telemetry/metrics.h"
@@ -69,7 +70,7 @@ struct HostedObjects {
   ObjectType type;
   std::function<std::unique_ptr<ObjectBase>(Shard& shard)> make;
   std::size_t object_bytes = 0;  // The size of one object.
-  Placement placement = {};
+  HostOptions options = {};
   const Ownership* ownership = nullptr;  // The node's, for that placement.
 };
 

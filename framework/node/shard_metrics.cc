@@ -115,6 +115,11 @@ void collect_objects(const detail::HostedType& type, MetricWriter& out) {
   out.counter("corolane_objects_deactivations_total",
               "Objects that were stored and deactivated, idle or moving to another node.", labels,
               statistics.deactivation_count);
+  out.counter("corolane_objects_destroyed_total", "Objects that were destroyed.", labels,
+              statistics.destroyed_count);
+  out.counter("corolane_objects_lost_writes_total",
+              "Objects of which the store has lost writes that it had confirmed.", labels,
+              statistics.lost_write_count);
   out.counter("corolane_objects_saves_total", "Changed objects that were stored.", labels,
               statistics.save_count);
   out.counter("corolane_objects_save_errors_total",

@@ -29,6 +29,9 @@
 // Changes are stored before the reply of a durable method, and otherwise within a second. The
 // changes of a handler that fails are not rolled back.
 //
+// The store keeps an object until it is destroyed; then the next call finds a new one. An object
+// that was never changed leaves nothing in the store.
+//
 // A call with a request id (rpc::CallOptions) takes effect once, however often it is made: the
 // object remembers the last call of each caller for ten minutes, with its reply, and stores that
 // with its state. It remembers 4,096 callers; while it has no room for one more, the call of a new
@@ -93,7 +96,7 @@ class ObjectBase : public rpc::Service {
   Router& router() const;
   // Timers that run while the object is active.
   ObjectTimers timers();
-  // Reminders that wake the object at a time of day.
+  // Reminders that wake the object at a time of day. Transient objects (host_options.h) have none.
   ObjectReminders reminders();
   const WallClock& wall_clock() const;
   // Gives up the turn until `event` is set or pulsed, and takes one again: state that was read
@@ -106,6 +109,15 @@ class ObjectBase : public rpc::Service {
   // Stores changes now, rather than within a second. Suspends, in the object's turn. Fails as
   // Store::write(); the write is retried later.
   Result<void> save();
+  // Ends the object when this turn ends: the store forgets its state and its reminders, which is
+  // stored before the reply of this call, and within a second when nothing is replied. The next
+  // call finds a new object with an empty state. Handlers that wait without a turn end as when the
+  // object leaves this node. on_deactivate() is not called. Request ids are remembered as always,
+  // so a call that destroys its object takes effect once, too.
+  void destroy();
+  // Deactivates the object as soon as no call is inside or waits, rather than when it has been idle
+  // for long: for objects whose work is done. The next call activates it again.
+  void deactivate();
   // Calls `handler` with each publication of `subscription`, in turns of this object, in order:
   //   room_ = *follow(RoomClient(router(), "lobby").subscribe(),
   //                   [this](const Result<Publication<RoomEvent>>& event) { ... });

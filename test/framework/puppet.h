@@ -44,10 +44,14 @@ class Puppet : public PuppetObject {
 
   // For the test.
   using Object::state;
+  using ObjectBase::deactivate;
+  using ObjectBase::destroy;
   using ObjectBase::reminders;
   using ObjectBase::router;
+  using ObjectBase::save;
   using ObjectBase::timers;
   using ObjectBase::wait_for;
+  using ObjectBase::wall_clock;
 
  private:
   const Strings& strings_;

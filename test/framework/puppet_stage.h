@@ -16,8 +16,8 @@ class PuppetStage : public Stage {
   // The strings outlive it.
   PuppetStage(framework::Store& store, const Puppet::Strings& strings, std::uint64_t epoch = 1,
               const framework::detail::ObjectHost::Options& options = {},
-              const framework::WallClock& clock = {})
-      : Stage(store, epoch, options, clock), type(add<Puppet>(strings)) {
+              const framework::WallClock& clock = {}, const framework::HostOptions& how = {})
+      : Stage(store, epoch, options, clock, how), type(add<Puppet>(strings)) {
     start();
   }
 

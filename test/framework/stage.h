@@ -31,8 +31,9 @@ class Stage {
   // `epoch` is the epoch of its ownership; the store outlives it.
   explicit Stage(framework::Store& store, std::uint64_t epoch = 1,
                  const framework::detail::ObjectHost::Options& options = {},
-                 const framework::WallClock& clock = {})
-      : router(network_, 0),
+                 const framework::WallClock& clock = {}, const framework::HostOptions& how = {})
+      : how_(how),
+        router(network_, 0),
         surroundings_{.store = store, .owners = router, .clock = clock},
         host(surroundings_, log_, options) {
     own_all(epoch);
@@ -52,7 +53,8 @@ class Stage {
   framework::detail::HostedType& add_as(const framework::ObjectType& type,
                                         Arguments&... arguments) {
     return host.add(
-        type, ownership, [&arguments...] { return std::make_unique<T>(arguments...); }, sizeof(T));
+        type, ownership, [&arguments...] { return std::make_unique<T>(arguments...); }, sizeof(T),
+        how_);
   }
   void start() {
     router.set_host(host);
@@ -75,6 +77,7 @@ class Stage {
   }
 
  private:
+  const framework::HostOptions how_;
   sim::SimulatedNetwork network_;
   framework::Log log_{framework::LogLevel::error};
 

@@ -25,6 +25,8 @@ class AlarmOwner {
   virtual std::string_view type_name() const = 0;
   virtual const std::string& id() const = 0;
   virtual AlarmCounts& counts() = 0;
+  // It lives in memory only, so no reminder could wake it.
+  virtual bool is_transient() const { return false; }
 
   // The state of the object has changed and will be stored.
   virtual void mark_changed() = 0;

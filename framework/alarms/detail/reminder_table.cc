@@ -66,6 +66,11 @@ Result<void> ReminderTable::set_cron(std::string_view name, std::string_view exp
 
 Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace) {
   if (!pace) return pace.error();
+  if (owner_.is_transient()) {
+    return Error(Code::failed_precondition,
+                 "objects of type " + std::string(owner_.type_name()) +
+                     " are transient, so they have no reminders; use a timer");
+  }
   if (name.empty() || name.size() > name_bytes_max) {
     return Error(Code::invalid_argument, "the name of a reminder has 1 to " +
                                              std::to_string(name_bytes_max) + " bytes, not " +

@@ -10,12 +10,13 @@
 namespace corolane::framework::detail {
 
 HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership,
-                       Factory factory, std::size_t object_bytes)
+                       Factory factory, std::size_t object_bytes, const HostOptions& options)
     : host_(host),
       type_(type),
       ownership_(ownership),
       factory_(std::move(factory)),
       object_bytes_(object_bytes),
+      is_transient_(options.transient),
       partition_of_(type.name),
       rows_(type.methods.begin(), type.methods.end()) {
   for (rpc::Method& row : rows_) {

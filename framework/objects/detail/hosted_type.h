@@ -17,6 +17,7 @@
 #include "framework/alarms/detail/reminder_watch.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_statistics.h"
+#include "framework/objects/host_options.h"
 #include "framework/objects/object.h"
 #include "framework/wire/partition.h"
 #include "rpc/observe/method_cost.h"
@@ -32,13 +33,14 @@ class HostedType final : public rpc::Service, public RemindedType {
 
   // `object_bytes` is the size of an object with an empty state.
   HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership, Factory factory,
-             std::size_t object_bytes);
+             std::size_t object_bytes, const HostOptions& options);
 
   ObjectHost& host() const { return host_; }
   std::string_view name() const override { return type_.name; }
   // The ownership of its placement's partitions.
   const Ownership& ownership() const override { return ownership_; }
   Partition partition_of(std::string_view id) const override { return partition_of_(id); }
+  bool is_transient() const { return is_transient_; }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
   std::size_t object_bytes() const { return object_bytes_; }
   // The part of object_bytes() that is the empty state.
@@ -105,6 +107,7 @@ class HostedType final : public rpc::Service, public RemindedType {
   const Ownership& ownership_;
   const Factory factory_;
   const std::size_t object_bytes_;
+  const bool is_transient_;
   std::size_t empty_state_bytes_ = 0;  // 0 until the first object.
   const PartitionHash partition_of_;
   std::vector<rpc::Method> rows_;  // Their invoke finds the object first.

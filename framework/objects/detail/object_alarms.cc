@@ -13,6 +13,8 @@ const std::string& ObjectAlarms::id() const { return cell_.id(); }
 
 AlarmCounts& ObjectAlarms::counts() { return cell_.type().counts.alarms; }
 
+bool ObjectAlarms::is_transient() const { return cell_.type().is_transient(); }
+
 void ObjectAlarms::mark_changed() { cell_.mark_changed(); }
 
 void ObjectAlarms::save_now() { static_cast<void>(cell_.type().host().save_now(cell_)); }

@@ -25,6 +25,7 @@ class ObjectAlarms final : public AlarmOwner {
   std::string_view type_name() const override;
   const std::string& id() const override;
   AlarmCounts& counts() override;
+  bool is_transient() const override;
   void mark_changed() override;
   void save_now() override;
   Result<void> remind(const Reminder& reminder) override;

@@ -27,6 +27,10 @@ Result<void> ObjectBase::wait_for(coroutine::Event& event, Deadline deadline) co
   return cell_->type().host().wait_for(*cell_, event, deadline);
 }
 
+void ObjectBase::destroy() { cell_->destroy(); }
+
+void ObjectBase::deactivate() { cell_->leave_soon(); }
+
 Result<void> ObjectBase::save() { return cell_->type().host().save_now(*cell_); }
 
 ObjectTimers ObjectBase::timers() {
@@ -88,7 +92,7 @@ ObjectAlarms& ObjectCell::alarms() {
 }
 
 std::optional<WallTime> ObjectCell::wake_at() const {
-  return alarms_ == nullptr ? std::nullopt : alarms_->reminders.wake_at();
+  return alarms_ == nullptr || is_destroyed_ ? std::nullopt : alarms_->reminders.wake_at();
 }
 
 Router& ObjectCell::router() const { return surroundings_.owners.router(); }
@@ -98,7 +102,7 @@ Error ObjectCell::moved() const {
 }
 
 void ObjectCell::mark_changed() {
-  if (is_changed_) return;
+  if (is_changed_ || (type_.is_transient() && !is_destroyed_)) return;
   is_changed_ = true;
   changed_since_ = coroutine::Scheduler::current().turn_time();
 }
@@ -108,7 +112,8 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   const Ownership::Epoch epoch = type_.ownership().epoch(partition_);
   if (!type_.ownership().holds(partition_, epoch)) return moved();
   // The seal precedes the load: from now on writes of earlier owners are refused.
-  auto stored = surroundings_.store.seal(key(), epoch, deadline);
+  auto stored =
+      type_.is_transient() ? StoredObject() : surroundings_.store.seal(key(), epoch, deadline);
   if (!stored) {
     const Error& error = stored.error();
     if (error.code() == Code::aborted) return moved();
@@ -143,7 +148,8 @@ Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
 
 Result<void> ObjectCell::load(const StoredObject& stored) {
   version_ = stored.version;
-  has_written_ = false;
+  has_written_ = may_write_late_ = false;
+  row_is_empty_ = version_ == 0 || stored.is_tombstone;
   object_ = type_.make_object();
   object_->cell_ = this;
   type_.note_empty_state(object_->state_message().SpaceUsedLong());
@@ -167,10 +173,12 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
     drop();
     return {};
   }
-  static_cast<void>(run_hook("on_deactivate", [this]() -> Result<void> {
-    object_->on_deactivate();
-    return {};
-  }));
+  if (!is_destroyed_) {
+    static_cast<void>(run_hook("on_deactivate", [this]() -> Result<void> {
+      object_->on_deactivate();
+      return {};
+    }));
+  }
   auto saved = save(deadline);
   if (const auto time = wake_at(); saved && time) type_.host().wake_later(*this, *time);
   if (saved && releases) release_seal(deadline);
@@ -181,7 +189,7 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
 // Requires that nothing was written since the load. In a shared store a stored object keeps its
 // seal in its row.
 bool ObjectCell::may_release_seal() const {
-  if (has_written_ || version_is_unsure_ || is_lost_) return false;
+  if (has_written_ || version_is_unsure_ || is_lost_ || type_.is_transient()) return false;
   return version_ == 0 || !surroundings_.store.is_shared();
 }
 
@@ -238,12 +246,20 @@ void ObjectCell::drop() {
   end_publishing();
   object_.reset();
   ledger_.reset();
-  is_changed_ = is_lost_ = hides_change_ = version_is_unsure_ = has_abandoned_seal_ = false;
+  is_changed_ = is_lost_ = is_destroyed_ = wants_to_leave_ = hides_change_ = false;
+  version_is_unsure_ = has_abandoned_seal_ = false;
   epoch_ = 0;
   size_bytes_ = 0;
 }
 
+void ObjectCell::destroy() {
+  is_destroyed_ = true;
+  mark_changed();
+  hide_change();
+}
+
 Result<void> ObjectCell::save(Deadline deadline) {
+  if (is_lost_ && is_destroyed_) return {};
   if (is_lost_) return moved();
   if (!is_changed_) return {};
   auto written = write(deadline);
@@ -255,18 +271,24 @@ Result<void> ObjectCell::save(Deadline deadline) {
 }
 
 Result<void> ObjectCell::write(Deadline deadline) {
+  if (type_.is_transient()) {
+    note_written();
+    return {};
+  }
   if (version_is_unsure_) {
     if (auto found = find_out_version(deadline); !found) return found;
   }
   const std::string bytes = serialise();
-  auto written = surroundings_.store.write(key(), epoch_, version_,
-                                           {.bytes = bytes, .wake_at = wake_at()}, deadline);
+  ObjectWrite object = {.bytes = bytes, .wake_at = wake_at()};
+  if (is_destroyed_) object.forget_at = wall_clock().now() + Store::empty_row_time;
+  auto written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
+  if (!written && written.error().code() == Code::aborted) {
+    // Another owner has sealed the row, or it is not as this one has left it.
+    if (auto found = find_out_version(deadline); !found) return found;
+    written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
+  }
   if (written) {
-    ++version_;
-    has_written_ = true;
-    is_changed_ = hides_change_ = false;
-    release_held();
-    measure();
+    note_written();
     return written;
   }
   if (written.error().code() == Code::aborted) {
@@ -274,21 +296,37 @@ Result<void> ObjectCell::write(Deadline deadline) {
     return moved();
   }
   version_is_unsure_ = written.error().maybe_executed();
+  may_write_late_ = may_write_late_ || version_is_unsure_;
   return written;
 }
 
-// The outcome of a write is unknown: asks the store for it.
+void ObjectCell::note_written() {
+  ++version_;
+  has_written_ = true;
+  row_is_empty_ = is_destroyed_;
+  is_lost_ = is_destroyed_ && !COROLANE_SEEDED_BUG(destroyed_and_served);
+  is_changed_ = hides_change_ = false;
+  release_held();
+  measure();
+}
+
+// Asks the store after a write that was refused, or whose outcome is unknown.
 Result<void> ObjectCell::find_out_version(Deadline deadline) {
   auto stored = surroundings_.store.seal(key(), epoch_, deadline);
-  const bool has_other_owner = !stored && stored.error().code() == Code::aborted;
-  // Only we write under our epoch, so a gap means that the store has lost writes.
-  const bool has_gap = stored && stored->version != version_ && stored->version != version_ + 1;
-  if (has_other_owner || has_gap) {
+  if (!stored && stored.error().code() == Code::aborted) {
     is_lost_ = true;
     return moved();
   }
   if (!stored) return stored.error();
-  has_written_ = has_written_ || stored->version != version_;
+  // Only we write under our epoch. So another version, unless a write of ours was late, means that
+  // the store was set back.
+  const bool was_late = may_write_late_ && stored->version == version_ + 1;
+  const bool is_forgotten = row_is_empty_ && stored->version == 0;
+  if (stored->version != version_ && !was_late && !is_forgotten) {
+    is_lost_ = true;
+    return type_.host().lost_writes(*this, stored->version);
+  }
+  has_written_ = has_written_ || was_late;
   version_ = stored->version;
   version_is_unsure_ = false;
   return {};
@@ -296,9 +334,14 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
 
 std::string ObjectCell::serialise() {
   ObjectRecord record;
-  serialise_in_order(object_->state_message(), *record.mutable_state());
-  if (alarms_ != nullptr) alarms_->reminders.store(record);
-  if (ledger_ == nullptr || COROLANE_SEEDED_BUG(request_ids_outside_state)) {
+  // A tombstone keeps the ledger: the retry of a call that has destroyed its object gets its reply.
+  if (!is_destroyed_) {
+    serialise_in_order(object_->state_message(), *record.mutable_state());
+    if (alarms_ != nullptr) alarms_->reminders.store(record);
+  }
+  const bool forgets = COROLANE_SEEDED_BUG(request_ids_outside_state) ||
+                       (is_destroyed_ && COROLANE_SEEDED_BUG(request_ids_destroyed));
+  if (ledger_ == nullptr || forgets) {
     return record.SerializeAsString();
   }
   std::string bytes;

@@ -5,7 +5,8 @@
 // Life cycle: the first call creates the cell. In its exclusive turn the object is activated: it is
 // sealed in the store with the epoch of our ownership, loaded, and notified by on_activate(). It
 // serves and is saved. It is deactivated when it was idle for long or its partition moves, and
-// dropped when the store reports a later owner. A cell without object and visitors is removed.
+// dropped when the store reports a later owner, or has a tombstone in its place. A cell without
+// object and visitors is removed.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coroutine/base/clock.h"
@@ -92,7 +94,8 @@ class ObjectCell {
   // Does nothing when there is no such seal, or a later activation has succeeded.
   void release_abandoned_seal(Deadline deadline);
   // Calls on_deactivate(), saves the object and drops it; `releases` also releases its seal when it
-  // has written nothing. Requires the exclusive turn. When saving fails the object stays.
+  // has written nothing. Requires the exclusive turn. When saving fails the object stays. A
+  // destroyed object gets no on_deactivate().
   Result<void> deactivate(Deadline deadline, bool releases);
   // Drops the object without on_deactivate() or saving. Suspends. Requires the exclusive turn.
   void drop();
@@ -129,8 +132,16 @@ class ObjectCell {
   TimePoint changed_since() const { return changed_since_; }
   // Stores a change. Suspends. Requires a turn, so the state cannot change meanwhile. Fails as
   // Store::write(); after an unknown outcome the next save() asks the store. When another owner has
-  // written, the object is lost, and this fails with moved().
+  // written, the object is lost, and this fails with moved(). When the store has lost writes that
+  // it had confirmed, the object is lost, too, and this fails with data_loss.
   Result<void> save(Deadline deadline);
+  // The next save() stores a tombstone, and then the object is lost. Calls wait for that, as for a
+  // hidden change.
+  void destroy();
+  bool is_destroyed() const { return is_destroyed_; }
+  // ObjectBase::deactivate().
+  void leave_soon() { wants_to_leave_ = true; }
+  bool take_wish_to_leave() { return std::exchange(wants_to_leave_, false); }
   // A caller was told that its change is not stored and may have been made: until it is stored it
   // must not be visible.
   void hide_change() { hides_change_ = true; }
@@ -228,6 +239,7 @@ class ObjectCell {
   Result<void> load(const StoredObject& stored);
   Result<void> write(Deadline deadline);
   Result<void> find_out_version(Deadline deadline);
+  void note_written();
   std::string serialise();
   std::optional<WallTime> wake_at() const;
   bool may_release_seal() const;
@@ -241,9 +253,13 @@ class ObjectCell {
   const Partition partition_;
   bool is_changed_ = false;
   bool is_lost_ = false;
+  bool is_destroyed_ = false;
+  bool wants_to_leave_ = false;
   bool hides_change_ = false;
   bool version_is_unsure_ = false;
-  bool has_written_ = false;  // Since the load.
+  bool may_write_late_ = false;  // A write had an unknown outcome since the load.
+  bool has_written_ = false;     // Since the load.
+  bool row_is_empty_ = false;    // Never written, or a tombstone: the store may forget it.
   bool has_abandoned_seal_ = false;
   bool holds_publications_ = false;
   const Surroundings& surroundings_;

@@ -63,9 +63,10 @@ ObjectHost::~ObjectHost() {
 }
 
 HostedType& ObjectHost::add(const ObjectType& type, const Ownership& ownership,
-                            HostedType::Factory factory, std::size_t object_bytes) {
-  return *types_.emplace_back(
-      std::make_unique<HostedType>(*this, type, ownership, std::move(factory), object_bytes));
+                            HostedType::Factory factory, std::size_t object_bytes,
+                            const HostOptions& options) {
+  return *types_.emplace_back(std::make_unique<HostedType>(
+      *this, type, ownership, std::move(factory), object_bytes, options));
 }
 
 void ObjectHost::set_limits(std::uint32_t mailbox_max, Duration idle_time_max,
@@ -78,6 +79,9 @@ void ObjectHost::set_limits(std::uint32_t mailbox_max, Duration idle_time_max,
 Result<void> ObjectHost::start() {
   auto spawned = housekeeping_.spawn("idle objects", [this] { let_idle_go(); },
                                      {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) return spawned.error();
+  spawned = housekeeping_.spawn("rows to forget", [this] { forget_rows(); },
+                                {.purpose = coroutine::StackPool::Purpose::control});
   if (!spawned) return spawned.error();
   std::vector<RemindedType*> reminded;
   for (const auto& type : types_) reminded.push_back(type.get());
@@ -186,7 +190,8 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
       if (auto decided = wait_for_move(type, context); !decided) return decided;
     } else {
       if (auto made = make_ready(cell, failed_before, context.deadline()); !made) return made;
-      break;
+      if (cell.is_current()) break;
+      turn.end();  // An earlier call has destroyed it, and that is stored now.
     }
   }
   if (!cell.is_owned()) {
@@ -434,7 +439,24 @@ Result<void> ObjectHost::save(ObjectCell& cell, Deadline deadline) {
   note_size(cell, cell.size_bytes());
   if (!saved) ObjectSaver::failed(cell);
   if (!cell.is_changed()) saver_.forget(cell);
+  if (saved && cell.is_destroyed()) {
+    ++cell.type().counts.destroyed_count;
+    drop_soon(cell);  // Handlers that wait without a turn learn of it.
+  }
   return saved;
+}
+
+Error ObjectHost::lost_writes(const ObjectCell& cell, std::uint64_t found) {
+  ++cell.type().counts.lost_write_count;
+  log_.error("the store has lost writes that it had confirmed", {{"type", cell.type().name()},
+                                                                 {"id", cell.id()},
+                                                                 {"epoch", cell.epoch()},
+                                                                 {"confirmed", cell.version()},
+                                                                 {"found", found}});
+  return Error(Code::data_loss, "the store was set back: it had confirmed version " +
+                                    std::to_string(cell.version()) + " of " +
+                                    std::string(cell.type().name()) + " " + quote(cell.id()) +
+                                    ", and has version " + std::to_string(found) + " now");
 }
 
 Result<void> ObjectHost::save_now(ObjectCell& cell) {
@@ -459,6 +481,7 @@ void ObjectHost::end_visit(ObjectCell& cell) {
   if (cell.is_active() || cell.quiet_visitor_count > 0) {
     cell.used_at = coroutine::Scheduler::current().turn_time();
     cells_.splice(cells_.end(), cells_, cell.place);
+    if (cell.take_wish_to_leave()) deactivate_soon(cell);
     return;
   }
   saver_.forget(cell);

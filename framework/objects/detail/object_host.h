@@ -63,7 +63,7 @@ class ObjectHost {
 
   // Before start(). `object_bytes` is the size of an object from the factory.
   HostedType& add(const ObjectType& type, const Ownership& ownership, HostedType::Factory factory,
-                  std::size_t object_bytes);
+                  std::size_t object_bytes, const HostOptions& options = {});
   // Starts saving and idle deactivation.
   Result<void> start();
 
@@ -103,6 +103,9 @@ class ObjectHost {
 
   // ObjectBase::save().
   Result<void> save_now(ObjectCell& cell);
+  // The store has version `found` of an object, and had confirmed a later one to its owner. Reports
+  // that, and returns the error of the call.
+  Error lost_writes(const ObjectCell& cell, std::uint64_t found);
   // The object of that cell is being deactivated and has a reminder at `time`.
   void wake_later(const ObjectCell& cell, WallTime time);
   // ObjectBase::wait_for().
@@ -188,6 +191,10 @@ class ObjectHost {
   template <typename F>
   Result<void> run_unasked(Turn& turn, const std::string& label, F&& work);
   void let_idle_go();
+  void forget_rows();
+  bool is_owned_here(Partition partition) const;
+  // Deactivates an object that asked for it, if no call has come meanwhile.
+  void deactivate_soon(ObjectCell& cell);
   std::vector<ObjectCell*> take_idle(std::size_t& look_count);
   Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
                           bool releases = true);

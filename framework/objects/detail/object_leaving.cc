@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 
 // How often the host looks for objects that are idle.
 constexpr Duration look_interval = 1s;
+// How often the store is asked to forget rows of each partition, and of how many at a time.
+constexpr Duration forget_interval = 10min;
+constexpr std::size_t forget_count_max = 100;
 // The limit for storing a moving object; callers wait for it.
 constexpr Duration release_save_time_max = 1s;
 
@@ -149,6 +152,40 @@ void ObjectHost::let_idle_go() {
       }));
     }
   }
+}
+
+// One partition at a time, so that the store hardly notices.
+void ObjectHost::forget_rows() {
+  for (std::size_t i = 0;; i = (i + 1) % partition_count) {
+    if (!coroutine::sleep_for(forget_interval / partition_count)) return;
+    const auto partition = static_cast<Partition>(i);
+    if (!is_owned_here(partition)) continue;
+    for (bool has_more = true; has_more;) {
+      const auto forgotten =
+          surroundings_.store.forget(partition, surroundings_.clock.now(), forget_count_max,
+                                     Deadline::after(options_.save_time_max));
+      has_more = forgotten && *forgotten == forget_count_max;
+    }
+  }
+}
+
+bool ObjectHost::is_owned_here(Partition partition) const {
+  const auto owns = [partition](const auto& type) {
+    return type->ownership().epoch(partition) != 0;
+  };
+  return surroundings_.owners.is_here(partition) && std::ranges::any_of(types_, owns);
+}
+
+void ObjectHost::deactivate_soon(ObjectCell& cell) {
+  auto leave = [this, &cell, visit = std::make_unique<QuietVisit>(*this, cell)] {
+    if (!cell.is_active()) return;
+    if (cell.visitor_count > 0) return cell.leave_soon();
+    const Deadline deadline = Deadline::after(options_.save_time_max);
+    static_cast<void>(deactivate(cell, deadline, deadline));
+  };
+  // Without a task it stays until it is idle.
+  static_cast<void>(housekeeping_.spawn("deactivate object", std::move(leave),
+                                        {.purpose = coroutine::StackPool::Purpose::control}));
 }
 
 // Takes some idle cells from the first `look_count` of the list, the least recently used;

@@ -23,6 +23,8 @@ struct ObjectStatistics {
   AlarmCounts alarms = {};
   std::uint64_t publication_count = 0;
   std::uint64_t stray_exception_count = 0;  // Calls that threw an exception.
+  std::uint64_t destroyed_count = 0;
+  std::uint64_t lost_write_count = 0;  // Objects whose stored writes the store has lost.
 
   void add(const ObjectStatistics& more) {
     active_count += more.active_count;
@@ -41,6 +43,8 @@ struct ObjectStatistics {
     alarms.failed_reminder_count += more.alarms.failed_reminder_count;
     publication_count += more.publication_count;
     stray_exception_count += more.stray_exception_count;
+    destroyed_count += more.destroyed_count;
+    lost_write_count += more.lost_write_count;
   }
 };
 

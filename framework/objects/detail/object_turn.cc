@@ -58,10 +58,14 @@ Result<void> ObjectHost::Turn::take_again() {
   coroutine::Event nothing{"the store"};
   while (take(was_shared && !cell_.hides_change(), Deadline::never())) {
     is_shared_ = was_shared;  // For the next turn, too.
-    if (!cell_.is_active() || !cell_.hides_change()) return {};
-    const Deadline stored_by = Deadline::after(host_.options_.save_time_max);
-    if (state_ == State::exclusive && host_.save(cell_, stored_by)) return {};
+    const auto is_stored = [this] {
+      if (!cell_.hides_change()) return true;
+      const Deadline stored_by = Deadline::after(host_.options_.save_time_max);
+      return state_ == State::exclusive && host_.save(cell_, stored_by).has_value();
+    };
+    if (cell_.is_active() && is_stored() && cell_.is_active()) return {};
     end();
+    if (!cell_.is_active()) return cell_.moved();  // Lost or destroyed.
     auto waited = cell_.wait_outside(nothing, Deadline::after(hidden_change_retry_interval));
     if (waited.error().code() != Code::deadline_exceeded) return waited;
   }
@@ -100,7 +104,7 @@ Result<void> ObjectHost::Gate::pass() {
   if (!turn_.is_held()) return turn_.lost();
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
-  const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved();
+  const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed();
   if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
     if (auto saved = host_.save_for_reply(cell_, method_); !saved) return saved;
   }

@@ -115,7 +115,7 @@ class ClusterPageTest : public ObjectsPageTest {
     member.node = std::make_unique<test::PagedNode>(
         config, network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store_, .directory = member.directory, .clock = now});
-    member.node->host<Counter>(placement);
+    member.node->host<Counter>({.placement = placement});
     const auto started = member.node->start();
     EXPECT_TRUE(started) << started;
     return member;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coroutine/task.h"
@@ -249,16 +250,42 @@ TEST_F(ObjectCellTest, AnUnknownOutcomeUnderALaterOwnerLosesTheObject) {
   EXPECT_EQ(stored_value(), 9);
 }
 
-// Nobody else writes under this epoch: a store that has another version has lost writes.
-TEST_F(ObjectCellTest, AGapInTheVersionsLosesTheObject) {
+// Nobody else writes under this epoch, so the store was set back, or changed by others.
+TEST_F(ObjectCellTest, AGapInTheVersionsIsDataLoss) {
   activate_with(7);
   set(8);
   store_.loses_answers_of_writes = true;
   EXPECT_FALSE(save());
   store_.loses_answers_of_writes = false;
   ASSERT_TRUE(table_.write(key, 1, 2, {.bytes = ""}, Deadline::never()));
-  EXPECT_THAT(save(), fails_with(Code::aborted));
+  EXPECT_THAT(save(), fails_with(Code::data_loss));
   EXPECT_FALSE(cell_->is_active());
+}
+
+// Two nodes have the same epoch when the directory was set back.
+TEST_F(ObjectCellTest, AWriteOfAnotherNodeUnderTheSameEpochIsDataLoss) {
+  activate_with(7);
+  ASSERT_TRUE(table_.write(key, 1, 1, {.bytes = ""}, Deadline::never()));
+  set(8);
+  EXPECT_THAT(save(), fails_with(Code::data_loss));
+  EXPECT_FALSE(cell_->is_active());
+}
+
+TEST_F(ObjectCellTest, ALateWriteOfItsOwnIsReplaced) {
+  activate_with(7);
+  set(8);
+  store_.set_before_write([](const ObjectKey&) -> Result<void> {
+    return Error(Code::deadline_exceeded, "it is under way").with_maybe_executed();
+  });
+  EXPECT_FALSE(save());
+  bool has_arrived = false;
+  store_.set_before_write([&](const ObjectKey&) -> Result<void> {
+    if (std::exchange(has_arrived, true)) return {};
+    return table_.write(key, 1, 1, {.bytes = "late"}, Deadline::never());
+  });
+  EXPECT_TRUE(save());
+  EXPECT_EQ(stored_value(), 8);
+  EXPECT_EQ(cell_->version(), 3U);
 }
 
 TEST_F(ObjectCellTest, AHiddenChangeIsVisibleWhenItIsStored) {
