@@ -20,6 +20,9 @@ constexpr Duration settle_interval = 1s;
 // The interval of the reminder for a game whose node has died.
 constexpr std::chrono::milliseconds settle_again_after = 1min;
 constexpr const char* settle_reminder = "settle";
+// A game that is not over by then was left by both players.
+constexpr std::chrono::milliseconds length_max = 24h;
+constexpr const char* end_reminder = "end";
 
 Result<rules::Color> color_of(Seat seat) {
   switch (seat) {
@@ -39,12 +42,16 @@ Result<void> Game::on_activate() {
   if (!room) return room.error();
   room_ = *std::move(room);
   if (has_unsettled_end()) settle_soon();
+  if (room_.is_open()) end_later();
   set_flag();
   return {};
 }
 
-Result<void> Game::on_reminder(const framework::Reminder&) {
-  settle_soon();
+Result<void> Game::on_reminder(const framework::Reminder& reminder) {
+  if (has_unsettled_end()) settle_soon();
+  if (reminder.name != end_reminder) return {};
+  if (has_unsettled_end()) return Error(Code::unavailable, "the ratings have not changed yet");
+  destroy();
   return {};
 }
 
@@ -57,7 +64,6 @@ Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
   const auto color = color_of(request.seat());
   if (!color) return color.error();
   if (auto on_time = end_on_time(); !on_time) return on_time.error();
-  reopen_if_long_over();
   const Token token = new_token();
   if (auto seated = room_.take_seat(*color, token); !seated) return seated.error();
   changed();
@@ -199,6 +205,7 @@ void Game::changed() {
                                           settle_again_after));
     }
   }
+  end_later();
   publish(room_.state());
   set_flag();
   changed_.pulse();
@@ -213,13 +220,18 @@ void Game::set_flag() {
   if (set) flag_ = *set;
 }
 
-// A name becomes free again some time after its last game ended.
-void Game::reopen_if_long_over() {
-  const auto kept = wall_clock().now().time_since_epoch() -
-                    std::chrono::milliseconds(std::as_const(*this).state().ended_at_ms());
-  if (!room_.is_over() || has_unsettled_end() || kept < config_.finished_kept) return;
-  state().Clear();
-  room_ = Room(id(), config_);
+void Game::end_later() {
+  using std::chrono::milliseconds;
+  const milliseconds ended_at(std::as_const(*this).state().ended_at_ms());
+  const auto present = reminders().find(end_reminder);
+  if (ended_at == milliseconds::zero()) {
+    if (present) return;
+    static_cast<void>(reminders().at(end_reminder, wall_clock().now() + length_max));
+    return;
+  }
+  const framework::WallTime end(ended_at +
+                                std::chrono::duration_cast<milliseconds>(config_.finished_kept));
+  if (!present || *present > end) static_cast<void>(reminders().at(end_reminder, end));
 }
 
 bool Game::has_unsettled_end() const {

@@ -56,7 +56,8 @@ class Game : public GameObject {
   void changed();
   // Sets the timer for the flag, for spectators: the game ends when a player's time is up.
   void set_flag();
-  void reopen_if_long_over();
+  // Ensures that it is destroyed some time after its end, or when both players have left it.
+  void end_later();
 
   // Whether it is over, but its players have not got their rating changes yet.
   bool has_unsettled_end() const;

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     node.host<Game>([&config](framework::Shard&) { return std::make_unique<Game>(config); });
     node.host<Player>();
-    node.host<Lobby>();
+    node.host<Lobby>({.transient = true});
   };
   return framework::run_main(argc, argv, set_up, &recorder);
 }

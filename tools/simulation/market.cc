@@ -19,6 +19,7 @@
 #include "services/chess/rules/san.h"
 #include "services/chess/rules/uci.h"
 #include "tools/simulation/trade/account.h"
+#include "tools/simulation/trade/chest.h"
 #include "tools/simulation/trade/guild.h"
 
 namespace corolane::sim {
@@ -32,6 +33,7 @@ constexpr std::uint64_t concern = 5'000;
 constexpr const char* account_type = "corolane.sim.Account";
 constexpr const char* guild_type = "corolane.sim.Guild";
 constexpr const char* guild_name = "lions";
+constexpr const char* chest_type = "corolane.sim.Chest";
 constexpr const char* player_type = "corolane.services.chess.Player";
 constexpr const char* game_type = "corolane.services.chess.Game";
 constexpr Duration think_time_min = 100ms;
@@ -43,12 +45,14 @@ constexpr Duration nap_time_max = 1s;
 // A game that is not scored at once is scored by its reminder, after a minute.
 constexpr Duration settle_time_max = 90s;
 
+// Games stay, to be compared in the end.
 chess::ChessConfig& chess_config() {
-  static chess::ChessConfig config;
+  static chess::ChessConfig config{.finished_kept = 1h};
   return config;
 }
 
 std::string account_name(std::size_t index) { return "account-" + std::to_string(index); }
+std::string chest_name(std::size_t index) { return "chest-" + std::to_string(index); }
 
 template <typename State>
 State state_of(const framework::MemoryStore::Row& row) {
@@ -64,17 +68,19 @@ State state_of(const framework::MemoryStore::Row& row) {
 void Market::set_up(framework::Node& node) {
   node.host<Account>();
   node.host<Guild>();
+  node.host<Chest>();
   node.host<chess::Game>(
       [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
   node.host<chess::Player>();
-  node.host<chess::Lobby>();
+  node.host<chess::Lobby>({.transient = true});
 }
 
 Market::Market(SimulatedCluster& cluster, const SimulatedRun& run, const Options& options)
     : cluster_(cluster), run_(run), options_(options) {
   for (const char* const rare :
        {"the outcome of a call is unknown", "an account has too little gold",
-        "a call is retried and answered", "a node cannot start, and is started again"}) {
+        "a call is retried and answered", "a node cannot start, and is started again",
+        "a full chest is destroyed"}) {
     cluster_.sometimes(rare, false);
   }
   cluster_.invariant("gold is conserved", [this] { return what_gold_is_missing(); });
@@ -88,6 +94,9 @@ Market::~Market() { cluster_.client_host().kill(); }
 void Market::open() {
   for (std::size_t i = 0; i < options_.trader_count; ++i) {
     cluster_.spawn("trader " + std::to_string(i), [this, i] { trade(i); });
+  }
+  for (std::size_t i = 0; i < options_.porter_count; ++i) {
+    cluster_.spawn("porter " + std::to_string(i), [this, i] { carry(i); });
   }
   cluster_.spawn("collection", [this] { collect(); });
   for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
@@ -185,6 +194,25 @@ void Market::donate(std::size_t donor) {
   if (!donated) return cluster_.violated("I6 the guild: " + donated.error().to_string());
   --donations_.maybe;
   ++donations_.sure;
+}
+
+void Market::carry(std::size_t porter) {
+  test::Random dice = cluster_.simulation().dice(concern + 950 + porter);
+  framework::Router& router = cluster_.router("porter " + std::to_string(porter));
+  while (!run_.is_ending()) {
+    if (!coroutine::sleep_for(think_time_min + dice.up_to(think_time_max - think_time_min))) return;
+    const std::string name = chest_name(dice.below(options_.chest_count));
+    ChestClient chest(router, name);
+    const bool takes = dice.one_in(4);
+    const auto answer = takes ? chest.take_all({}) : chest.put({});
+    if (!answer) return cluster_.violated("I6 " + name + ": " + answer.error().to_string());
+    if (takes) {
+      taken_count_ += answer->items();
+      cluster_.sometimes("a full chest is destroyed", answer->items() > 0);
+    } else {
+      ++put_count_;
+    }
+  }
 }
 
 void Market::play(std::size_t table) {
@@ -348,7 +376,22 @@ std::string Market::what_ratings_are_wrong() const {
   return "";
 }
 
+// Holds when no porter is under way.
+std::string Market::what_items_are_wrong() const {
+  std::uint64_t left = 0;
+  const auto& table = cluster_.store().table();
+  for (std::size_t i = 0; i < options_.chest_count; ++i) {
+    left += state_of<ChestState>(table.look({.type = chest_type, .id = chest_name(i)})).items();
+  }
+  if (taken_count_ + left == put_count_) return "";
+  return "I5 " + std::to_string(put_count_) + " items were put into chests, " +
+         std::to_string(taken_count_) + " were taken and " + std::to_string(left) + " are left";
+}
+
 void Market::settle(Duration answer_time_max) {
+  if (const std::string wrong = what_items_are_wrong(); !wrong.empty()) {
+    return cluster_.violated(wrong);
+  }
   const bool is_in_time = cluster_.run(
       "roll call",
       [this] {

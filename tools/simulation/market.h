@@ -28,6 +28,8 @@ class Market {
     std::size_t account_count = 20;
     // Now and then all donors give to one guild at the same time.
     std::size_t donor_count = 200;
+    std::size_t porter_count = 4;  // They fill and empty chests.
+    std::size_t chest_count = 3;
   };
 
   // Registers the objects of a node.
@@ -59,6 +61,7 @@ class Market {
   void note(const std::string& account, const AccountReply& reply);
   void collect();
   void donate(std::size_t donor);
+  void carry(std::size_t porter);
   void play(std::size_t table);
   void play_game(std::size_t table, const std::string& name);
   Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,
@@ -67,6 +70,7 @@ class Market {
   std::string what_tips_are_wrong() const;
   std::string what_donations_are_wrong() const;
   std::string what_ratings_are_wrong() const;
+  std::string what_items_are_wrong() const;
   std::string any_account(test::Random& dice) const;
 
   SimulatedCluster& cluster_;
@@ -75,6 +79,8 @@ class Market {
   bool has_everybody_answered_ = false;
   std::map<std::string, Tips> tips_;
   Tips donations_;
+  std::uint64_t put_count_ = 0;
+  std::uint64_t taken_count_ = 0;
   // By account and count: clients that see the same count see the same tips.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> tips_seen_;
   // Answered moves, by game and ply.

@@ -22,7 +22,7 @@ Market::Options market_options(std::size_t client_count) {
   return {.player_count = player_count,
           .trader_count = client_count - player_count,
           .account_count = std::max<std::size_t>(2, client_count * 2 / 5),
-          .donor_count = client_count * 4};
+          .donor_count = client_count * 6};
 }
 
 void run_market(SimulatedRun& run) {

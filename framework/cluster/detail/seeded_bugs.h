@@ -21,6 +21,9 @@ struct SeededBugs {
   bool reply_before_write = false;         // A durable method replies before the write.
   bool request_ids_outside_state = false;  // Applied requests are remembered in memory only.
   bool request_ids_evicted = false;        // An object remembers 64 callers and forgets the others.
+  bool request_ids_destroyed = false;      // A tombstone forgets the request ids of its object.
+  bool no_tombstone = false;               // The row of a destroyed object is removed at once.
+  bool destroyed_and_served = false;       // A destroyed object goes on serving.
   bool retry_on_unknown = false;           // A call that may have been executed is retried.
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
   bool reply_after_fence = false;          // The clock of the fence stands still.

@@ -85,7 +85,7 @@ class ChessNodes {
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     made.node->host<Game>([this](framework::Shard&) { return std::make_unique<Game>(config); });
     made.node->host<Player>();
-    made.node->host<Lobby>();
+    made.node->host<Lobby>({.transient = true});
     const auto started = made.node->start();
     EXPECT_TRUE(started) << started;
     return made;

@@ -247,7 +247,7 @@ TEST_F(ChessServiceTest, ASeekerWhoseOpponentHasLeftIsToldToSeekAgain) {
   EXPECT_LT(now() - start, 11s);
   const auto met = gone.join(Deadline::never());
   ASSERT_TRUE(met) << met;
-  ASSERT_TRUE(coroutine::sleep_for(1min));
+  ASSERT_TRUE(coroutine::sleep_for(22s));
   EXPECT_EQ(look(met->game())->state().outcome(), "absence");
 }
 

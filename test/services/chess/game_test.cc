@@ -80,6 +80,9 @@ class GameTest : public testing::Test {
     node_.crash();
     node_ = nodes_.start();
   }
+  framework::MemoryStore::Row stored(const std::string& game) {
+    return nodes_.store().look({.type = Game::object_type().name, .id = game});
+  }
   // Ratings change a moment after the end.
   void settle() { EXPECT_TRUE(coroutine::sleep_for(100ms)); }
 
@@ -167,7 +170,7 @@ TEST_F(GameTest, ACallWaitingForAMoveSeesTheFlagFall) {
 
 TEST_F(GameTest, ALookSeesThatTheFlagHasFallen) {
   join_both("g");
-  ASSERT_TRUE(coroutine::sleep_for(2min));
+  ASSERT_TRUE(coroutine::sleep_for(62s));
   EXPECT_EQ(look("g").outcome(), "time");
   EXPECT_EQ(look("g").winner(), BLACK);
 }
@@ -227,7 +230,7 @@ TEST_F(GameTest, ANameIsFreeAgainWhenItsGameHasBeenOverForAWhile) {
   ASSERT_TRUE(coroutine::sleep_for(4s));
   EXPECT_THAT(join("g", WHITE), fails_with(Code::already_exists));
   EXPECT_EQ(look("g").outcome(), "resignation");
-  ASSERT_TRUE(coroutine::sleep_for(1s));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
   const auto again = join("g", WHITE, "anna");
   ASSERT_TRUE(again) << again;
   EXPECT_EQ(again->state().outcome(), "unfinished");
@@ -244,8 +247,34 @@ TEST_F(GameTest, ANameIsFreeAgainAfterARestartToo) {
   ASSERT_TRUE(coroutine::sleep_for(3s));
   restart();
   EXPECT_THAT(join("g", WHITE), fails_with(Code::already_exists));
-  ASSERT_TRUE(coroutine::sleep_for(2s));
+  ASSERT_TRUE(coroutine::sleep_for(3s));
   EXPECT_TRUE(join("g", WHITE));
+}
+
+TEST_F(GameTest, AFinishedGameLeavesNothingInTheStore) {
+  nodes_.config.finished_kept = 1min;
+  restart();
+  const Tokens tokens = join_both("g", "anna", "ben");
+  ASSERT_TRUE(resign("g", tokens.black));
+  settle();
+  ASSERT_TRUE(coroutine::sleep_for(50s));
+  EXPECT_FALSE(stored("g").object.is_tombstone);
+  ASSERT_TRUE(coroutine::sleep_for(12s));
+  EXPECT_TRUE(stored("g").object.is_tombstone);
+  EXPECT_THAT(node_.game("g").look({}), fails_with(Code::not_found));
+  ASSERT_TRUE(coroutine::sleep_for(90min));
+  EXPECT_EQ(stored("g").epoch, 0U) << "there is no row";
+}
+
+TEST_F(GameTest, AGameThatBothPlayersHaveLeftIsDestroyedAfterADay) {
+  nodes_.config.clock = 10h;
+  restart();
+  const Tokens tokens = join_both("g", "anna", "ben");
+  ASSERT_TRUE(move("g", tokens.white, "e4"));
+  ASSERT_TRUE(coroutine::sleep_for(20h));
+  EXPECT_EQ(stored("g").object.version, 4U);
+  ASSERT_TRUE(coroutine::sleep_for(10h));
+  EXPECT_EQ(stored("g").epoch, 0U) << "there is no row";
 }
 
 // The record of a game that replaces another one keeps nothing of the earlier game.
@@ -253,7 +282,7 @@ TEST_F(GameTest, AGameThatReplacesALongerOneIsStoredAsItIs) {
   const Tokens first = join_both("g");
   ASSERT_TRUE(move("g", first.white, "e4"));
   ASSERT_TRUE(resign("g", first.black));
-  ASSERT_TRUE(coroutine::sleep_for(5s));
+  ASSERT_TRUE(coroutine::sleep_for(7s));
   const Tokens second = join_both("g");
   ASSERT_TRUE(move("g", second.white, "d4"));
   restart();

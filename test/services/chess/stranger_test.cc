@@ -270,7 +270,7 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
       [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
   node.host<Game>([&chess](framework::Shard&) { return std::make_unique<Game>(chess); });
   node.host<Player>();
-  node.host<Lobby>();
+  node.host<Lobby>({.transient = true});
   const auto started = node.start();
   ASSERT_TRUE(started) << started;
 
