@@ -51,11 +51,14 @@ void ReminderWatch::note(RemindedType& type, std::string_view id, WallTime time)
 void ReminderWatch::run() {
   while (!coroutine::is_cancelled()) {
     news_.reset();
-    const bool at_all = now() >= look_at_;
-    if (at_all) look_at_ = now() + options_.look_interval;
-    if (!look(at_all)) look_at_ = std::min(look_at_, now() + Duration(retry_interval));
+    if (now() >= look_at_) {
+      wanted_.fill(true);
+      look_at_ = now() + options_.look_interval;
+    }
+    const bool has_all = look();
     if (!wake_due()) return;
     TimePoint next = look_at_;
+    if (!has_all) next = std::min(next, now() + Duration(retry_interval));
     if (!sleepers_.empty()) {
       next = std::min(next, now() + clock_.step_towards(std::get<WallTime>(*sleepers_.begin())));
     }
@@ -63,21 +66,30 @@ void ReminderWatch::run() {
   }
 }
 
-// Queries all owned partitions, or only the newly owned ones. Returns false when a query failed or
-// left more objects.
-bool ReminderWatch::look(bool at_all) {
+// Queries the wanted partitions and those that are new to us. Returns false when some are left: the
+// store is away, or a query has left more objects. The other partitions do not wait for those.
+bool ReminderWatch::look() {
   for (std::size_t i = 0; i < partition_count; ++i) {
     const auto partition = static_cast<Partition>(i);
-    if (!is_here_(partition)) continue;
-    const bool has_news = is_new(partition);
-    if (!is_owned(partition) || (!at_all && !has_news)) continue;
-    if (auto looked = look_at(partition); !looked) {
+    wanted_[i] = (is_here_(partition) && is_new(partition)) || wanted_[i];
+  }
+  bool has_all = true;
+  bool is_away = false;  // The store.
+  for (std::size_t count = 0; count < partition_count && !is_away; ++count) {
+    const Partition partition = next_partition_;
+    if (!wanted_[partition] || !is_here_(partition) || !is_owned(partition)) {
+      wanted_[partition] = false;
+    } else if (const auto looked = look_at(partition)) {
+      wanted_[partition] = !*looked;
+    } else {
       log_.debug("reminders not read",
                  {{"partition", partition}, {"error", looked.error().to_string()}});
-      return false;
+      is_away = looked.error().code() != Code::data_loss;
     }
+    has_all = has_all && !wanted_[partition];
+    next_partition_ = static_cast<Partition>((partition + 1) % partition_count);
   }
-  return true;
+  return has_all;
 }
 
 // Also notes the loss of an ownership.
@@ -95,14 +107,14 @@ bool ReminderWatch::is_owned(Partition partition) const {
       looks_, [partition](const Look& look) { return look.ownership->epoch(partition) != 0; });
 }
 
-Result<void> ReminderWatch::look_at(Partition partition) {
+// Returns whether the query has found all due objects.
+Result<bool> ReminderWatch::look_at(Partition partition) {
   for (std::size_t count_max = options_.due_count_max;; count_max *= 2) {
     auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
                             Deadline::after(look_time_max));
     if (!found) return found.error();
     if (add(*found) == 0 && found->size() == count_max) continue;  // All known or not ours.
-    if (found->size() < count_max) return {};
-    return Error(Code::resource_exhausted, "more due objects than one query returns");
+    return found->size() < count_max;
   }
 }
 

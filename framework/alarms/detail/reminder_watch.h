@@ -80,8 +80,8 @@ class ReminderWatch {
   };
 
   void run();
-  bool look(bool at_all);
-  Result<void> look_at(Partition partition);
+  bool look();
+  Result<bool> look_at(Partition partition);
   bool is_new(Partition partition);
   bool is_owned(Partition partition) const;
   std::size_t add(const std::vector<DueObject>& found);
@@ -99,6 +99,9 @@ class ReminderWatch {
   std::vector<Look> looks_;
   std::set<Sleeper> sleepers_;
   TimePoint look_at_{};
+  // Partitions to query. A look begins behind the last one that was queried.
+  std::array<bool, partition_count> wanted_{};
+  Partition next_partition_ = 0;
   coroutine::Event news_{"reminder"};
   coroutine::Semaphore slots_;
   coroutine::TaskGroup tasks_;

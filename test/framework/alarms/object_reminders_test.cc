@@ -247,6 +247,39 @@ TEST_F(ObjectRemindersTest, AnUnstoredTickRunsAgainFromThePreviousState) {
   EXPECT_EQ(value(), 1);
 }
 
+TEST_F(ObjectRemindersTest, APartitionWithManyObjectsThatFailDoesNotKeepOthersAsleep) {
+  const Partition crowded = partition_of("corolane.test.Puppet", "0");
+  strings_.on_activate = [&](Puppet& puppet) -> Result<void> {
+    const Partition partition = partition_of("corolane.test.Puppet", puppet.id());
+    if (partition == crowded) return Error(Code::internal, "it cannot be activated");
+    return {};
+  };
+  const auto store_due = [&](const std::string& id) {
+    const ObjectKey key = {.type = "corolane.test.Puppet", .id = id};
+    ObjectRecord record;
+    StoredReminder& reminder = *record.add_reminders();
+    reminder.set_name("wake " + id);
+    reminder.set_next_milliseconds(second(10).time_since_epoch().count());
+    const std::string bytes = record.SerializeAsString();
+    ASSERT_TRUE(table_.seal(key, 1, Deadline::never()));
+    ASSERT_TRUE(
+        table_.write(key, 1, 0, {.bytes = bytes, .wake_at = second(10)}, Deadline::never()));
+  };
+  int crowd_count = 0;
+  std::vector<std::string> others;
+  for (int number = 0; crowd_count < 9 || others.size() < 50; ++number) {
+    const std::string id = std::to_string(number);
+    const bool is_crowded = partition_of("corolane.test.Puppet", id) == crowded;
+    if (is_crowded) ++crowd_count;
+    if (!is_crowded && others.size() >= 50) continue;
+    if (!is_crowded) others.push_back(id);
+    store_due(id);
+  }
+  begin(2, 5min, {.due_count_max = 3});
+  sleep_until_second(20);
+  EXPECT_EQ(runs_.size(), others.size());
+}
+
 TEST_F(ObjectRemindersTest, AnUnavailableStoreIsRetried) {
   begin(1);
   set([&](ObjectReminders reminders) { return reminders.at("a", second(100)); });
