@@ -28,10 +28,19 @@ struct OwnerReply {
   rpc::RequestId request_id = {};
 };
 
+// A call that an object makes to another one. Valid during the call.
+struct OwnerCall {
+  std::string_view type;
+  std::string_view id;
+  Partition partition;
+  std::uint64_t epoch = 0;
+};
+
+// Its functions must not suspend.
 class Witness {
  public:
-  // Must not suspend.
   virtual void on_reply(const OwnerReply& reply) = 0;
+  virtual void on_call(const OwnerCall&) {}
 
  protected:
   ~Witness() = default;

@@ -84,11 +84,14 @@ class ObjectBase : public rpc::Service {
   const std::string& id() const;
 
   // The first and the last function that run, in the object's turn: calls wait until they return.
-  // An error of on_activate() fails all calls that waited for it; the next call tries again.
-  // on_deactivate() is not called when the node has already lost the object.
+  // An error of on_activate() fails all calls that waited for it; the next call tries again. It is
+  // cancelled at the deadline of the call that it runs for, and on_deactivate() after a second.
+  // on_deactivate() is not called when the node has already lost the object. While its partition is
+  // handed over to another node, its calls of objects that move along fail at once.
   virtual Result<void> on_activate() { return {}; }
   virtual void on_deactivate() {}
   // Runs when a reminder is due, in the object's exclusive turn. After an error it is called again.
+  // It is cancelled after half a minute.
   virtual Result<void> on_reminder(const Reminder&) { return {}; }
 
  protected:

@@ -44,6 +44,9 @@ struct SimulatedCluster::Process final : framework::Witness {
   void on_reply(const framework::OwnerReply& reply) override {
     if (host.is_alive()) cluster.checker_.on_reply(number, reply);
   }
+  void on_call(const framework::OwnerCall& call) override {
+    if (host.is_alive()) cluster.checker_.on_call_out(call);
+  }
 
   SimulatedCluster& cluster;
   Host& host;

@@ -53,6 +53,14 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerRep
   }
 }
 
+void OwnershipChecker::on_call_out(const framework::OwnerCall& call) {
+  const std::uint64_t owner = owner_of_(call.partition);
+  if (owner == call.epoch) return;
+  violated("I1", name_of(call.type, call.id),
+           "calls another object under epoch " + std::to_string(call.epoch) +
+               " while the directory has " + (owner == 0 ? "no owner" : std::to_string(owner)));
+}
+
 void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) {
   ++statistics_.seal_count;
   const std::string name = name_of(key.type, key.id);

@@ -3,7 +3,7 @@
 // every reply of an owner, every operation of the store, and every result of a call.
 //
 //     I1  an owner replies only while the directory names it as the owner, and no other node
-//         replies under the same epoch
+//         replies under the same epoch; it calls other objects only while that holds
 //     I2  the epoch of an object's accepted writes never falls, and the version grows by one
 //     I3  the changes of a durable call are stored when it is answered, and stay stored
 //     I4  a request id takes effect once, even after the object has forgotten it
@@ -53,6 +53,7 @@ class OwnershipChecker final : public StoreWitness {
 
   // `process` identifies a life of a node.
   void on_reply(std::uint64_t process, const framework::OwnerReply& reply);
+  void on_call_out(const framework::OwnerCall& call);
   void on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) override;
   void on_written(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                   std::string_view bytes) override;

@@ -45,6 +45,7 @@ constexpr Choice bugs[] = {
     {"retry_on_unknown", &SeededBugs::retry_on_unknown},
     {"cache_without_epoch", &SeededBugs::cache_without_epoch},
     {"reply_after_fence", &SeededBugs::reply_after_fence},
+    {"calls_after_fence", &SeededBugs::calls_after_fence},
     {"watch_trusted", &SeededBugs::watch_trusted},
     {"hand_over_without_compare", &SeededBugs::hand_over_without_compare},
     {"version_check_off", &SeededBugs::version_check_off},

@@ -27,6 +27,7 @@ struct SeededBugs {
   bool retry_on_unknown = false;           // A call that may have been executed is retried.
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
   bool reply_after_fence = false;          // The clock of the fence stands still.
+  bool calls_after_fence = false;          // An object of a fenced node calls other objects.
   bool watch_trusted = false;              // A claim relies on the watch and compares nothing.
   bool hand_over_without_compare = false;  // A hand-over does not compare the owner.
   bool version_check_off = false;          // A write replaces any version.

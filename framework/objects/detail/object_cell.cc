@@ -124,7 +124,7 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   epoch_ = epoch;
   active_since_ = coroutine::Scheduler::current().turn_time();
   auto ready = load(*stored);
-  if (ready) ready = run_hook("on_activate", [this] { return object_->on_activate(); });
+  if (ready) ready = run_hook("on_activate", deadline, [this] { return object_->on_activate(); });
   if (!ready) {
     const bool may_release = may_release_seal();
     drop();
@@ -138,11 +138,12 @@ Result<void> ObjectCell::activate(Deadline deadline) {
 
 // The frame makes call cycles through the hook visible, as for a method.
 template <typename F>
-Result<void> ObjectCell::run_hook(const char* name, F&& hook) {
+Result<void> ObjectCell::run_hook(const char* name, Deadline deadline, F&& hook) {
   const std::string label = std::string(type_.name()) + "/" + name;
   const CallChain* const outer = CallChain::current();
   const CallChain::Frame frame(outer == nullptr ? nullptr : outer->link(), label.c_str(), id_,
-                               /*turn=*/nullptr);
+                               epoch_, /*turn=*/nullptr);
+  const coroutine::CancelScope part(deadline);
   return type_.host().without_exceptions(*this, label, std::forward<F>(hook));
 }
 
@@ -174,7 +175,8 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
     return {};
   }
   if (!is_destroyed_) {
-    static_cast<void>(run_hook("on_deactivate", [this]() -> Result<void> {
+    const Deadline ended_by = Deadline::after(last_hook_time_max);
+    static_cast<void>(run_hook(last_hook, ended_by, [this]() -> Result<void> {
       object_->on_deactivate();
       return {};
     }));

@@ -50,6 +50,11 @@ class ObjectCell {
  public:
   class Handler;
 
+  // The name of the hook that runs while the object leaves.
+  static constexpr const char* last_hook = "on_deactivate";
+  // After that it is cancelled: calls wait for its end.
+  static constexpr Duration last_hook_time_max = std::chrono::seconds(1);
+
   // Dependencies that the host provides.
   struct Surroundings {
     Store& store;
@@ -235,7 +240,7 @@ class ObjectCell {
 
  private:
   template <typename F>
-  Result<void> run_hook(const char* name, F&& hook);
+  Result<void> run_hook(const char* name, Deadline deadline, F&& hook);
   Result<void> load(const StoredObject& stored);
   Result<void> write(Deadline deadline);
   Result<void> find_out_version(Deadline deadline);

@@ -271,31 +271,6 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   return {};
 }
 
-// A moving object is inactive and must not be activated.
-bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
-  return !cell.is_active() && is_on_the_move(cell.type(), cell.partition());
-}
-
-bool ObjectHost::is_on_the_move(const HostedType& type, Partition partition) const {
-  return released_.contains({&type.ownership(), partition});
-}
-
-// Waits until it is decided whether a moving partition stays ours.
-Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& context) {
-  const Released moving{&type.ownership(), type.partition_of(context.object()->id)};
-  if (!released_.contains(moving)) return {};
-  if (waiting_for_move_count_ >= options_.moving_calls_max) {
-    ++type.counts.refused_count;
-    return Error(Code::resource_exhausted, "too many calls wait for moving objects")
-        .with_retry_after(full_mailbox_delay);
-  }
-  ++waiting_for_move_count_;
-  Result<void> waited;
-  while (waited && released_.contains(moving)) waited = move_decided_.wait(context.deadline());
-  --waiting_for_move_count_;
-  return waited;
-}
-
 bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
   Witness* const witness = surroundings_.witness;
   if (!log_.writes(LogLevel::debug) && witness == nullptr) return cell.is_owned();
@@ -389,7 +364,8 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   rpc::CallScope& scope = rpc::CallScope::current_or_new();
   scope.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at());
   const rpc::CallScope::Handler scope_of_handler(scope, context.principal());
-  const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), &turn);
+  const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), cell.epoch(),
+                               &turn);
   Gate gate(*this, turn, cell, method, target.request_id, sink, stream);
   if (method.durable) turn.begin_durable();
   HostedType::MethodRecord& record = cell.type().record_of(method);

@@ -29,6 +29,7 @@
 #include "framework/objects/object.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
+#include "framework/wire/detail/call_chain.h"
 
 namespace corolane::framework::detail {
 
@@ -112,8 +113,8 @@ class ObjectHost {
   Result<void> wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline);
 
   // Releases partitions of that placement: new calls of their objects wait; an object is
-  // deactivated when its calls have ended by the deadline. Suspends. Returns the partitions that
-  // still have objects.
+  // deactivated when its calls have ended by the deadline. Suspends, for some seconds more when a
+  // hook or the store takes long. Returns the partitions that still have objects.
   std::vector<Partition> release(const Ownership& ownership, std::span<const Partition> partitions,
                                  Deadline deadline);
   // The owner of these partitions is decided: waiting calls check again.
@@ -123,6 +124,9 @@ class ObjectHost {
     ownership_changed_.pulse();
     reminders_.ownership_changed();
   }
+  // False when the object that calls another one is not ours any more: what it asks for could come
+  // after what its new owner asks for.
+  bool may_call_out(const CallChain::Link& caller) const;
   // The node has lost all partitions. Suspends until all objects are dropped.
   void drop_all();
 
@@ -150,11 +154,13 @@ class ObjectHost {
   class Letter;
   class Turn;
   class Gate;
+  struct Leaving;
 
   using Released = std::pair<const Ownership*, Partition>;
 
   bool is_on_the_move(const ObjectCell& cell) const;
   Result<void> wait_for_move(HostedType& type, const rpc::Context& context);
+  Result<void> check_may_wait_for_move() const;
   Result<void> wait_for_ownership(const HostedType& type, Partition partition,
                                   const rpc::Context& context);
   // The cell of the object, with room for one more call. Creates a missing cell.
@@ -196,6 +202,7 @@ class ObjectHost {
   // Deactivates an object that asked for it, if no call has come meanwhile.
   void deactivate_soon(ObjectCell& cell);
   std::vector<ObjectCell*> take_idle(std::size_t& look_count);
+  void let_go(Leaving& leaving, Deadline deadline);
   Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
                           bool releases = true);
   bool drop_stale(ObjectCell& cell, Deadline deadline);

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "coroutine/base/text.h"
 #include "coroutine/sync/for_each.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/object_turn.h"
+#include "framework/wire/detail/call_chain.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -25,6 +28,10 @@ constexpr Duration forget_interval = 10min;
 constexpr std::size_t forget_count_max = 100;
 // The limit for storing a moving object; callers wait for it.
 constexpr Duration release_save_time_max = 1s;
+// The retry delay of a call that does not fit among those that wait for moving objects.
+constexpr std::chrono::milliseconds moving_delay = 20ms;
+// How long a cancelled hook may take to return before its object stays.
+constexpr Duration hook_grace = 500ms;
 
 }  // namespace
 
@@ -54,26 +61,101 @@ Result<void> ObjectHost::for_each(const std::vector<ObjectCell*>& cells, F&& act
   return ran.error().code() == Code::resource_exhausted ? first_failure : ran;
 }
 
+// The objects of moving partitions on their way out.
+struct ObjectHost::Leaving {
+  std::vector<ObjectCell*> cells;
+  std::map<const ObjectCell*, std::unique_ptr<Visit>> visits;
+  std::multiset<Partition> under_way;
+  std::set<Partition> kept;
+  coroutine::Event ended{"objects that move"};
+};
+
+// A hook that ignores its cancellation keeps its own object, and no other one, so the objects leave
+// in a task that this one waits for.
 std::vector<Partition> ObjectHost::release(const Ownership& ownership,
                                            std::span<const Partition> partitions,
                                            Deadline deadline) {
-  std::vector<ObjectCell*> cells;
+  const auto leaving = std::make_shared<Leaving>();
   for (const Partition partition : partitions) {
     released_.emplace(&ownership, partition);
     for (const auto& type : types_) {
       if (&type->ownership() != &ownership) continue;
-      std::ranges::copy(type->of_partition(partition), std::back_inserter(cells));
+      std::ranges::copy(type->of_partition(partition), std::back_inserter(leaving->cells));
     }
   }
-  std::set<Partition> kept;
-  static_cast<void>(for_each(cells, [&](ObjectCell& cell) -> Result<void> {
+  if (leaving->cells.empty()) return {};
+  for (ObjectCell* const cell : leaving->cells) {
+    leaving->visits.emplace(cell, std::make_unique<Visit>(*this, *cell));
+    leaving->under_way.insert(cell->partition());
+  }
+  auto spawned = housekeeping_.spawn("objects that move",
+                                     [this, leaving, deadline] { let_go(*leaving, deadline); },
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  if (spawned) {
+    constexpr Duration more = ObjectCell::last_hook_time_max + release_save_time_max + hook_grace;
+    static_cast<void>(leaving->ended.wait(
+        deadline.is_never() ? deadline : Deadline::after(deadline.remaining() + more)));
+  } else {
+    let_go(*leaving, deadline);
+  }
+  leaving->kept.insert(leaving->under_way.begin(), leaving->under_way.end());
+  return {leaving->kept.begin(), leaving->kept.end()};
+}
+
+void ObjectHost::let_go(Leaving& leaving, Deadline deadline) {
+  static_cast<void>(for_each(leaving.cells, [&](ObjectCell& cell) -> Result<void> {
     // The deadline limits the wait for the turn; storing has its own limit.
     if (!deactivate(cell, deadline, Deadline::after(release_save_time_max))) {
-      kept.insert(cell.partition());
+      leaving.kept.insert(cell.partition());
     }
+    leaving.under_way.erase(leaving.under_way.find(cell.partition()));
+    leaving.visits.erase(&cell);
     return {};
   }));
-  return {kept.begin(), kept.end()};
+  leaving.ended.set();
+}
+
+// A moving object is inactive and must not be activated.
+bool ObjectHost::is_on_the_move(const ObjectCell& cell) const {
+  return !cell.is_active() && is_on_the_move(cell.type(), cell.partition());
+}
+
+bool ObjectHost::is_on_the_move(const HostedType& type, Partition partition) const {
+  return released_.contains({&type.ownership(), partition});
+}
+
+// Waits until it is decided whether a moving partition stays ours.
+Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& context) {
+  const Released moving{&type.ownership(), type.partition_of(context.object()->id)};
+  if (!released_.contains(moving)) return {};
+  if (auto may = check_may_wait_for_move(); !may) return may;
+  if (waiting_for_move_count_ >= options_.moving_calls_max) {
+    ++type.counts.refused_count;
+    return Error(Code::resource_exhausted, "too many calls wait for moving objects")
+        .with_retry_after(moving_delay);
+  }
+  ++waiting_for_move_count_;
+  Result<void> waited;
+  while (waited && released_.contains(moving)) waited = move_decided_.wait(context.deadline());
+  --waiting_for_move_count_;
+  return waited;
+}
+
+// The hand-over waits for the last hooks of its objects, so such a hook cannot wait for it.
+Result<void> ObjectHost::check_may_wait_for_move() const {
+  const CallChain* const chain = CallChain::current();
+  if (chain == nullptr) return {};
+  for (auto link = chain->link(); link != nullptr; link = link->parent) {
+    const std::string_view method = link->method;
+    const std::size_t slash = method.find('/');
+    if (slash == method.npos || method.substr(slash + 1) != ObjectCell::last_hook) continue;
+    const HostedType* const type = find_type(method.substr(0, slash));
+    if (type == nullptr || !is_on_the_move(*type, type->partition_of(link->id))) continue;
+    return Error(Code::unavailable,
+                 link->method + "(" + quote(link->id) +
+                     ") calls an object that is moving to another node together with its own");
+  }
+  return {};
 }
 
 void ObjectHost::resume(const Ownership& ownership, std::span<const Partition> partitions) {

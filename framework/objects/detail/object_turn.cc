@@ -5,6 +5,7 @@
 
 #include "coroutine/base/check.h"
 #include "framework/cluster/detail/seeded_bugs.h"
+#include "framework/wire/detail/call_chain.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -70,6 +71,23 @@ Result<void> ObjectHost::Turn::take_again() {
     if (waited.error().code() != Code::deadline_exceeded) return waited;
   }
   return Error(Code::cancelled, "cancelled while waiting for a turn");
+}
+
+// The task may be one that a method has spawned.
+bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
+  // A node that is alone has no fence, and nothing to look up.
+  if (caller.epoch == 0 || types_.front()->ownership().fence().is_never()) return true;
+  const HostedType* const type =
+      find_type(std::string_view(caller.method).substr(0, caller.method.find('/')));
+  if (type == nullptr) return true;
+  const Partition partition = type->partition_of(caller.id);
+  const bool is_owned = type->ownership().holds(partition, caller.epoch);
+  if (!is_owned && !COROLANE_SEEDED_BUG(calls_after_fence)) return false;
+  if (surroundings_.witness != nullptr) {
+    surroundings_.witness->on_call(
+        {.type = type->name(), .id = caller.id, .partition = partition, .epoch = caller.epoch});
+  }
+  return true;
 }
 
 Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {

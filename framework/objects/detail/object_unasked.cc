@@ -27,7 +27,7 @@ Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& w
   if (!cell.is_current() || !cell.is_owned()) return cell.moved();
   {
     const ObjectCell::Handler handler(cell, Deadline::never());
-    const CallChain::Frame frame(nullptr, label.c_str(), cell.id(), &turn);
+    const CallChain::Frame frame(nullptr, label.c_str(), cell.id(), cell.epoch(), &turn);
     std::forward<F>(work)();
   }
   if (turn.is_held() && cell.is_changed() && has_too_many_unsaved()) {

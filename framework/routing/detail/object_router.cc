@@ -74,6 +74,10 @@ std::shared_ptr<const CallChain::Link> current_chain() {
   return chain == nullptr ? nullptr : chain->link();
 }
 
+Error not_the_owner() {
+  return Error(Code::aborted, "the calling object has another owner by now").with_not_executed();
+}
+
 }  // namespace
 
 class ObjectRouter::NotedSink final : public rpc::Messages {
@@ -226,6 +230,7 @@ Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::
   if (call.chain != nullptr) {
     auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
     if (!may) return may;
+    if (host_ != nullptr && !host_->may_call_out(*call.chain)) return not_the_owner();
   }
   return call_until_final(call);
 }

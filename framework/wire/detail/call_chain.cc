@@ -32,8 +32,8 @@ const CallChain* CallChain::current() { return call_chain.get(); }
 void CallChain::enter(CallChain chain) { call_chain.set(std::move(chain)); }
 
 CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
-                        const std::string& id, void* turn)
-    : parent_(std::move(parent)), method_(method), id_(id), turn_(turn) {
+                        const std::string& id, std::uint64_t epoch, void* turn)
+    : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
   outer_ = std::exchange(call_chain.get_or_new().frame_, this);
 }
 
@@ -60,7 +60,8 @@ std::size_t CallChain::Frame::write_name(std::span<char> room) const {
 std::shared_ptr<const CallChain::Link> CallChain::link() const {
   if (frame_ == nullptr) return elsewhere_;
   if (frame_->own_ == nullptr) {
-    frame_->own_ = std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_);
+    frame_->own_ =
+        std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_, frame_->epoch_);
   }
   return frame_->own_;
 }

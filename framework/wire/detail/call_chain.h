@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,8 +33,8 @@ class CallChain {
   // One call, linked to the calls that wait for it.
   struct Link {
     Link(std::shared_ptr<const Link> its_parent, std::string_view its_method,
-         std::string_view its_id)
-        : parent(std::move(its_parent)), method(its_method), id(its_id) {}
+         std::string_view its_id, std::uint64_t its_epoch = 0)
+        : parent(std::move(its_parent)), method(its_method), id(its_id), epoch(its_epoch) {}
     // Destroys the unshared links in a loop: recursive destructors would overflow the stack of a
     // task.
     ~Link() { let_go(std::move(parent)); }
@@ -47,6 +48,7 @@ class CallChain {
     mutable std::shared_ptr<const Link> parent;  // Null once this call has ended.
     std::string method;                          // "package.Counter/Add".
     std::string id;
+    std::uint64_t epoch = 0;  // That of the object's owner; 0: it is on another node.
     bool has_ended = false;
 
    private:
@@ -56,9 +58,9 @@ class CallChain {
   // A running call, on the stack of its task. Other tasks get a Link.
   class Frame {
    public:
-    // `method` lives as long as the program, `id` as long as the frame; `turn` belongs to the host.
+    // `method` and `id` live as long as the frame; `turn` belongs to the host.
     Frame(std::shared_ptr<const Link> parent, const char* method, const std::string& id,
-          void* turn);
+          std::uint64_t epoch, void* turn);
     ~Frame();
     Frame(const Frame&) = delete;
     Frame& operator=(const Frame&) = delete;
@@ -73,6 +75,7 @@ class CallChain {
     std::shared_ptr<const Link> parent_;
     const char* const method_;
     const std::string& id_;
+    const std::uint64_t epoch_;
     void* const turn_;
     Frame* outer_ = nullptr;     // In the same task; waits for this one.
     std::shared_ptr<Link> own_;  // Created on demand.

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
@@ -214,6 +217,106 @@ TEST_F(ObjectLeavingTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
   static_cast<void>(next.join(Deadline::never()));
   EXPECT_FALSE(inside.join(Deadline::never()));
   EXPECT_EQ(stage.puppet("a").look({})->value(), 0);
+}
+
+// --- Hooks that do not behave -----------------------------------------------------------------
+
+class LastHookTest : public testing::Test {
+ protected:
+  static Partition partition_of_puppet(std::string_view id) {
+    return partition_of("corolane.test.Puppet", id);
+  }
+  std::vector<Partition> release(test::PuppetStage& stage) {
+    return stage.host.release(stage.ownership,
+                              std::array{partition_of_puppet("a"), partition_of_puppet("b")},
+                              Deadline::after(20ms));
+  }
+  void resume(test::PuppetStage& stage) {
+    stage.host.resume(stage.ownership,
+                      std::array{partition_of_puppet("a"), partition_of_puppet("b")});
+  }
+
+  MemoryStore table_;
+  test::FaultyStore store_{table_};
+  test::Puppet::Strings strings_;
+};
+
+TEST_F(LastHookTest, AHookThatDoesNotEndIsCancelledAfterASecond) {
+  strings_.on_deactivate = [](test::Puppet&) { static_cast<void>(coroutine::sleep_for(1h)); };
+  test::PuppetStage stage(store_, strings_);
+  ASSERT_TRUE(stage.puppet("a").run({}));
+  const TimePoint start = now();
+  EXPECT_THAT(release(stage), testing::IsEmpty());
+  EXPECT_EQ(now() - start, 1s);
+  EXPECT_EQ(stage.statistics().active_count, 0U);
+  resume(stage);
+}
+
+TEST_F(LastHookTest, AHookThatIgnoresItsCancellationKeepsItsOwnObjectAlone) {
+  coroutine::Event end("end");
+  strings_.on_deactivate = [&](test::Puppet& puppet) {
+    if (puppet.id() == "a") end.wait_uncancelled(Deadline::never());
+  };
+  test::PuppetStage stage(store_, strings_);
+  ASSERT_TRUE(stage.puppet("a").run({}));
+  ASSERT_TRUE(stage.puppet("b").run({}));
+  const TimePoint start = now();
+  EXPECT_THAT(release(stage), testing::ElementsAre(partition_of_puppet("a")));
+  EXPECT_LE(now() - start, 3s);
+  EXPECT_EQ(stage.statistics().active_count, 1U);
+  resume(stage);
+  EXPECT_TRUE(stage.puppet("b").run({}, {.deadline = Deadline::after(1s)}));
+  EXPECT_THAT(stage.puppet("a").run({}, {.deadline = Deadline::after(1s)}),
+              fails_with(Code::deadline_exceeded));
+  end.set();
+  EXPECT_TRUE(stage.puppet("a").run({}));
+}
+
+TEST_F(LastHookTest, AHookThatCallsAnObjectThatMovesAlongIsRefusedAtOnce) {
+  Result<void> told;
+  test::PuppetStage stage(store_, strings_);
+  strings_.on_deactivate = [&](test::Puppet& puppet) {
+    if (puppet.id() != "a") return;
+    auto called = test::PuppetClient(puppet.router(), "c").run({});
+    told = called ? Result<void>() : called.error();
+  };
+  ASSERT_TRUE(stage.puppet("a").run({}));
+  const Partition partition = partition_of_puppet("c");
+  const TimePoint start = now();
+  EXPECT_TRUE(stage.host
+                  .release(stage.ownership, std::array{partition_of_puppet("a"), partition},
+                           Deadline::after(20ms))
+                  .empty());
+  EXPECT_EQ(now() - start, 0s);
+  ASSERT_THAT(told, fails_with(Code::unavailable));
+  EXPECT_THAT(told.error().message(), testing::HasSubstr("on_deactivate(\"a\")"));
+  stage.host.resume(stage.ownership, std::array{partition_of_puppet("a"), partition});
+}
+
+TEST_F(LastHookTest, AnActivationThatDoesNotEndIsCancelledAtTheDeadlineOfItsCall) {
+  strings_.on_activate = [](test::Puppet&) { return coroutine::sleep_for(1h); };
+  test::PuppetStage stage(store_, strings_);
+  const TimePoint start = now();
+  EXPECT_FALSE(stage.puppet("a").run({}, {.deadline = Deadline::after(2s)}));
+  EXPECT_EQ(now() - start, 2s);
+  strings_.on_activate = nullptr;
+  EXPECT_TRUE(stage.puppet("a").run({}));
+}
+
+TEST_F(LastHookTest, AnObjectOfAFencedNodeCallsNoOtherObject) {
+  test::PuppetStage stage(store_, strings_);
+  Result<void> called;
+  bool is_nested = false;
+  strings_.run = [&](test::Puppet& puppet) -> Result<void> {
+    if (std::exchange(is_nested, true)) return {};
+    stage.fence.set(TimePoint::min());
+    auto reply = test::PuppetClient(puppet.router(), "b").run({});
+    called = reply ? Result<void>() : reply.error();
+    return {};
+  };
+  EXPECT_FALSE(stage.puppet("a").run({}, {.deadline = Deadline::after(1s)}));
+  ASSERT_THAT(called, fails_with(Code::aborted));
+  EXPECT_TRUE(called.error().not_executed());
 }
 
 }  // namespace
