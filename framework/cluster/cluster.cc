@@ -65,6 +65,8 @@ void Cluster::run() {
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
     static_cast<void>(work.spawn("keep partitions", [this] { keep_partitions(); }, control));
     const Error reason = membership_.keep();
+    // The hand-over below may wait for ever, so the fence notes when the wait began.
+    if (!coroutine::is_cancelled()) fence_.fall();
     work.cancel_and_join();
     if (coroutine::is_cancelled()) return;
     fence(reason);
@@ -78,7 +80,7 @@ void Cluster::run() {
 
 void Cluster::fence(const Error& reason) {
   ++statistics_.fence_count;
-  fence_.set(TimePoint::min());
+  fence_.begin_step(Fence::DropStep::objects);
   log_.error("the node is fenced: all of its objects are dropped",
              {{"as", ClusterTable::name_of(self_)}, {"reason", reason.to_string()}});
   for (const PartitionKeeper::Group& group : groups_) {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "coroutine/base/clock.h"
 #include "framework/wire/partition.h"
@@ -48,11 +49,50 @@ class Fence {
     at_.store(time.time_since_epoch().count(), std::memory_order_release);
   }
 
+  // What a node whose fence has fallen waits for, step by step, before it can join again.
+  enum class DropStep : std::uint8_t { hand_over, objects };
+  struct Drop {
+    TimePoint since;
+    DropStep step;
+  };
+  // The fence falls at once, and the node begins to drop what it owned: a hand-over that is under
+  // way ends first. When it has fallen already, this changes nothing.
+  void fall();
+  void begin_step(DropStep step) { drop_step_.store(step, std::memory_order_relaxed); }
+  // The fence falls, and the node owns nothing any more.
+  void rest();
+  // Nothing unless the node is between fall() and rest(). Every other step of its life has a limit;
+  // this one waits for handlers and shards, so a watchdog looks at it.
+  std::optional<Drop> drop() const;
+
  private:
+  static constexpr Duration::rep never = TimePoint::max().time_since_epoch().count();
+
   const Clock clock_;
   // The node may not act as an owner until set() is called.
   std::atomic<Duration::rep> at_ = TimePoint::min().time_since_epoch().count();
+  std::atomic<Duration::rep> drops_since_ = never;
+  std::atomic<DropStep> drop_step_ = DropStep::hand_over;
 };
+
+inline void Fence::fall() {
+  set(TimePoint::min());
+  if (drops_since_.load(std::memory_order_relaxed) != never) return;
+  begin_step(DropStep::hand_over);
+  drops_since_.store(clock_().time_since_epoch().count(), std::memory_order_release);
+}
+
+inline void Fence::rest() {
+  set(TimePoint::min());
+  drops_since_.store(never, std::memory_order_release);
+}
+
+inline std::optional<Fence::Drop> Fence::drop() const {
+  const Duration::rep since = drops_since_.load(std::memory_order_acquire);
+  if (since == never) return std::nullopt;
+  return Drop{.since = TimePoint(Duration(since)),
+              .step = drop_step_.load(std::memory_order_relaxed)};
+}
 
 // The ownership of the partitions of one placement.
 class Ownership {

@@ -94,7 +94,7 @@ Error Membership::keep() {
       continue;
     }
     if (kept.error().code() == Code::not_found) {
-      fence_.set(TimePoint::min());
+      fence_.fall();
       return kept.error();
     }
     if (kept.error().code() == Code::cancelled) return kept.error();
@@ -104,7 +104,7 @@ Error Membership::keep() {
 
 void Membership::lose() {
   is_lost_ = true;
-  fence_.set(TimePoint::min());
+  fence_.fall();
 }
 
 Result<void> Membership::announce_draining(const Member& self, Deadline deadline) {
@@ -118,7 +118,7 @@ Result<void> Membership::announce_draining(const Member& self, Deadline deadline
 }
 
 void Membership::leave(Deadline deadline) {
-  fence_.set(TimePoint::min());
+  fence_.rest();
   if (lease_ != 0) static_cast<void>(directory_.revoke(lease_, deadline));
   lease_ = 0;
 }

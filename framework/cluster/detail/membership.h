@@ -51,7 +51,8 @@ class Membership {
 
   // Announces to the other nodes that we give our partitions away.
   Result<void> announce_draining(const Member& self, Deadline deadline);
-  // Revokes the lease, so no node waits for it to expire. Suspends.
+  // Revokes the lease, so no node waits for it to expire. The node has dropped what it owned.
+  // Suspends.
   void leave(Deadline deadline);
 
  private:

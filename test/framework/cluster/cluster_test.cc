@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/wait_queue.h"
+#include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/directory/local_directory.h"
 #include "test/framework/cluster/members.h"
 #include "test/framework/directory/faulty_directory.h"
@@ -19,6 +21,7 @@ namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
+using detail::FenceWatchdog;
 using test::FaultyDirectory;
 
 // A node without objects.
@@ -61,8 +64,9 @@ class TestNode final : private Cluster::Tenants {
   std::set<Partition> released;
   std::set<Partition> busy;  // Partitions that are not released.
   bool looks_again_as_it_releases = false;
-  int fence_count = 0;
-  TimePoint fenced_at{};
+  // The time that a release or a drop takes, whether or not it is cancelled.
+  Duration release_lasts{};
+  Duration drop_lasts{};
 
  private:
   std::vector<Partition> release(const Placement&, std::span<const Partition> partitions,
@@ -76,12 +80,18 @@ class TestNode final : private Cluster::Tenants {
       cluster_->look_again();
       static_cast<void>(coroutine::sleep_for(10ms));
     }
+    last_at_least(release_lasts);
     return kept;
   }
   void resume(const Placement&, std::span<const Partition> partitions) override {
     for (const Partition partition : partitions) released.erase(partition);
   }
-  void drop_all() override {}
+  void drop_all() override { last_at_least(drop_lasts); }
+  static void last_at_least(Duration time) {
+    coroutine::WaitQueue never("the end of a handler");
+    const Deadline deadline = Deadline::after(time);
+    while (!deadline.has_passed()) never.wait(deadline, coroutine::Cancellation::ignore);
+  }
   void view_changed(const std::shared_ptr<const ClusterView>&) override {}
 
   Log log_{LogLevel::error, [](std::string_view) {}};
@@ -295,6 +305,56 @@ TEST_F(ClusterTest, ANodeWhoseKeyIsRemovedStopsServingAndRejoins) {
   EXPECT_TRUE(is_shared_out(a, b));
   EXPECT_GT(b->owned_count(), 400U);
   EXPECT_EQ(b->cluster().statistics().join_count, 2U);
+}
+
+// What the watchdog of a real process would do.
+FenceWatchdog::Verdict verdict(const TestNode& node) {
+  return FenceWatchdog::verdict(node.fence, {});
+}
+
+TEST_F(ClusterTest, ANodeThatDoesNotDropItsObjectsIsSeenByItsWatchdog) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->drop_lasts = 8s;
+  const TimePoint start = now();
+  test::vanish(table_, a->cluster().self());
+  while (!a->fence.drop()) ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_LE(now() - start, 2ms) << "it counts from the fall of the fence";
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 4'990ms)));
+  EXPECT_EQ(a->fence.drop()->step, Fence::DropStep::objects);
+  EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::lives);
+  ASSERT_TRUE(coroutine::sleep_for(20ms));
+  EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::does_not_drop);
+  // Without a watchdog it comes back.
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_FALSE(a->fence.drop());
+  EXPECT_EQ(a->owned_count(), partition_count);
+}
+
+TEST_F(ClusterTest, AHandOverThatOutlastsTheFenceIsSeenByTheWatchdog) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->release_lasts = 60s;
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  a->directory.cut();
+  ASSERT_TRUE(coroutine::sleep_for(4'500ms));
+  ASSERT_TRUE(a->fence.drop());
+  EXPECT_EQ(a->fence.drop()->step, Fence::DropStep::hand_over);
+  ASSERT_TRUE(coroutine::sleep_for(4'500ms));
+  EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::lives);
+  ASSERT_TRUE(coroutine::sleep_for(500ms));
+  EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::does_not_drop);
+}
+
+TEST_F(ClusterTest, ANodeThatLeavesHasNothingToDrop) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  test::vanish(table_, a->cluster().self());
+  while (!a->fence.drop()) ASSERT_TRUE(coroutine::sleep_for(1ms));
+  a->cluster().stop(Deadline::after(1s));
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::lives);
 }
 
 TEST_F(ClusterTest, ADrainDoesNotWaitForPartitionsThatNoOtherNodeMayOwn) {

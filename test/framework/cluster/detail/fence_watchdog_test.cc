@@ -20,6 +20,7 @@ namespace corolane::framework::detail {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::ExitedWithCode;
 using testing::HasSubstr;
 
@@ -63,6 +64,62 @@ void hang_in_the_log() {
 
 TEST(FenceWatchdogTest, ALogThatBlocksForEverDoesNotKeepTheProcess) {
   EXPECT_EXIT(hang_in_the_log(), ExitedWithCode(exit_status), "");
+}
+
+void hang_in_a_drop(Fence::DropStep step) {
+  Fence fence;
+  fence.fall();
+  fence.begin_step(step);
+  Log log(LogLevel::error);
+  const FenceWatchdog watchdog(fence, log, {.drop_time_max = 50ms});
+  hang();
+}
+
+TEST(FenceWatchdogTest, AFencedNodeThatKeepsItsObjectsEndsAndTheLogNamesTheStep) {
+  EXPECT_EXIT(hang_in_a_drop(Fence::DropStep::objects), ExitedWithCode(exit_status),
+              AllOf(HasSubstr("the node is fenced, but does not drop what it owned"),
+                    HasSubstr("waits_for=\"the end of all objects\"")));
+  EXPECT_EXIT(hang_in_a_drop(Fence::DropStep::hand_over), ExitedWithCode(exit_status),
+              HasSubstr("waits_for=\"the end of a hand-over\""));
+}
+
+// The time of the tests below.
+TimePoint test_time;
+TimePoint test_clock() { return test_time; }
+
+TEST(FenceWatchdogTest, AFencedNodeHasFiveSecondsToDropWhatItOwned) {
+  using Verdict = FenceWatchdog::Verdict;
+  const FenceWatchdog::Options options;
+  test_time = TimePoint(1h);
+  Fence fence(test_clock);
+  fence.set(test_time + 4s);
+  test_time += 4s;
+  fence.fall();
+  EXPECT_FALSE(fence.is_in_time());
+  test_time += 4'999ms;
+  fence.fall();  // It has fallen already: the time counts from the first one.
+  fence.begin_step(Fence::DropStep::objects);
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::lives);
+  test_time += 1ms;
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::does_not_drop);
+  fence.rest();
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::lives);
+  test_time += 1h;
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::lives)
+      << "it may wait for its directory for as long as that takes";
+}
+
+TEST(FenceWatchdogTest, ALoopHasOneSecondToNoticeTheEndOfItsFence) {
+  using Verdict = FenceWatchdog::Verdict;
+  const FenceWatchdog::Options options;
+  test_time = TimePoint(1h);
+  Fence fence(test_clock);
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::lives);
+  fence.set(test_time + 4s);
+  test_time += 4'999ms;
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::lives);
+  test_time += 1ms;
+  EXPECT_EQ(FenceWatchdog::verdict(fence, options), Verdict::does_not_react);
 }
 
 TEST(FenceWatchdogTest, ANodeWithinItsFenceGoesOnAndItsWatchdogEndsWithIt) {
