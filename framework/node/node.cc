@@ -12,6 +12,7 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
+#include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
 #include "framework/node/node_metrics.h"

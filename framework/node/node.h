@@ -55,6 +55,7 @@ class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
 class NodeTenants;
+class ShardPulse;
 class ShardSet;
 class SideThread;
 class StallWatchdog;
@@ -233,6 +234,7 @@ class Node {
   std::unique_ptr<detail::ShardSet> shards_;
   std::shared_ptr<Directory> directory_;
   std::unique_ptr<detail::NodeTenants> tenants_;
+  std::unique_ptr<detail::ShardPulse> pulse_;  // Null when the lease depends on no other shard.
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;

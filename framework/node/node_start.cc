@@ -14,6 +14,7 @@
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/secret_file.h"
+#include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
@@ -226,8 +227,14 @@ Result<void> Node::join_cluster() {
     groups.push_back({.placement = placement, .ownership = ownership.get()});
   }
   tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_);
+  Cluster::Options options = parts_->cluster;
+  if (directory_->is_shared() && shards_->count() > 1) {
+    pulse_ = std::make_unique<detail::ShardPulse>(*shards_);
+    if (auto started = pulse_->start(); !started) return started;
+    options.membership.longest_silence = [this] { return pulse_->longest_silence(); };
+  }
   cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
-                                       log_, parts_->cluster);
+                                       log_, options);
   shards_->post([this](Shard& shard) {
     shard.object_router().set_on_doubt([this] {
       scheduler().post([this] {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
@@ -19,8 +20,8 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds without_end = std::chrono::years(100);
 
-// The pause after a failed keepalive: keeps a directory that refuses at once from being asked in a
-// busy loop.
+// The pause after a keepalive that failed or was not sent: keeps a directory that refuses at once
+// from being asked in a busy loop.
 constexpr Duration rejoin_interval = 100ms;
 
 std::string random_incarnation() {
@@ -33,6 +34,7 @@ std::string random_incarnation() {
 
 Result<void> Membership::join(Member& self, Deadline deadline) {
   is_lost_ = false;
+  silent_shard_.reset();
   const TimePoint sent_at = fence_.clock_now();
   // Without other nodes nothing waits for the lease to expire.
   auto lease = directory_.grant(directory_.is_shared() ? options_.lease_time_to_live : without_end,
@@ -80,8 +82,10 @@ Error Membership::keep() {
       return slept.error();
     }
     if (is_lost_) return Error(Code::not_found, "this node's key was removed from the directory");
-    if (!fence_.is_in_time()) {
-      return Error(Code::unavailable, "the directory did not answer for too long");
+    if (!fence_.is_in_time()) return reason_of_silence();
+    if (!all_shards_turn()) {
+      pause = rejoin_interval;
+      continue;
     }
     // Read before the request is sent: the lease then outlives the fence, however slow the request
     // is.
@@ -100,6 +104,29 @@ Error Membership::keep() {
     if (kept.error().code() == Code::cancelled) return kept.error();
     pause = rejoin_interval;
   }
+}
+
+// Logs each change once.
+bool Membership::all_shards_turn() {
+  if (!options_.longest_silence) return true;
+  const ShardSilence longest = options_.longest_silence();
+  const bool is_silent = longest.time > options_.shard_silence_max;
+  if (is_silent && !silent_shard_) {
+    log_.error("a shard hangs: the node gives its partitions up unless it turns again soon",
+               {{"shard", longest.shard}, {"silent_for", longest.time}});
+    silent_shard_ = longest.shard;
+  } else if (!is_silent && silent_shard_) {
+    log_.warning("a shard that hung turns again", {{"shard", *silent_shard_}});
+    silent_shard_.reset();
+  }
+  return !is_silent;
+}
+
+Error Membership::reason_of_silence() const {
+  if (!silent_shard_) {
+    return Error(Code::unavailable, "the directory did not answer for too long");
+  }
+  return Error(Code::unavailable, "shard " + std::to_string(*silent_shard_) + " hangs");
 }
 
 void Membership::lose() {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "coroutine/base/deadline.h"
@@ -17,6 +19,12 @@
 
 namespace corolane::framework::detail {
 
+// How long a shard's loop has not turned.
+struct ShardSilence {
+  std::size_t shard = 0;
+  Duration time{};
+};
+
 class Membership {
  public:
   struct Options {
@@ -27,6 +35,13 @@ class Membership {
     Duration fence_after = std::chrono::milliseconds(4'500);
     // The timeout of one keepalive; after a failure the next one follows soon.
     Duration keepalive_time_max = std::chrono::seconds(1);
+    // No keepalive is sent while a shard is silent for longer than this, so the fence falls and
+    // other nodes take over: a lease is for the whole node, also for the partitions of a shard that
+    // hangs. Longer than any stall that ends by itself, and shorter than fence_after: the other
+    // shards need not be better than the first one, which must turn to send the keepalives.
+    Duration shard_silence_max = std::chrono::seconds(3);
+    // The silence of the shard that is silent for longest. Empty: there is one shard.
+    std::function<ShardSilence()> longest_silence = {};
     // Called with each lease of a shared directory, before any key is attached to it.
     std::function<void(Directory::Lease lease)> on_lease = {};
   };
@@ -58,6 +73,8 @@ class Membership {
  private:
   Result<void> put_key(Member& self, Deadline deadline);
   void heard(TimePoint sent_at);
+  bool all_shards_turn();
+  Error reason_of_silence() const;
 
   Directory& directory_;
   Fence& fence_;
@@ -65,6 +82,7 @@ class Membership {
   const Options options_;
   Directory::Lease lease_ = 0;
   bool is_lost_ = false;
+  std::optional<std::size_t> silent_shard_;  // That keeps the keepalives back.
 };
 
 }  // namespace corolane::framework::detail

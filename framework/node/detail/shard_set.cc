@@ -2,6 +2,7 @@
 #include "framework/node/detail/shard_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coroutine/wait_queue.h"
 #include "framework/routing/detail/object_router.h"
@@ -83,6 +84,10 @@ void ShardSet::post(const std::function<void(Shard& shard)>& work) {
     Shard& shard = thread->shard();
     shard.scheduler().post([work, &shard] { work(shard); });
   }
+}
+
+void ShardSet::post_to_other(std::size_t shard, std::move_only_function<void()> work) {
+  threads_.at(shard - 1)->shard().scheduler().post(std::move(work));
 }
 
 }  // namespace corolane::framework::detail

@@ -39,6 +39,8 @@ class ShardSet {
   void between_turns(const std::function<void(Shard& shard)>& work);
   // Runs `work` on the loop's stack of each shard, soon; on the first one at once.
   void post(const std::function<void(Shard& shard)>& work);
+  // Runs `work` on the loop's stack of one shard that is not the first, soon.
+  void post_to_other(std::size_t shard, std::move_only_function<void()> work);
 
  private:
   Shard& first_;

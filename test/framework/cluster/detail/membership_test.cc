@@ -21,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::fails_with;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -32,11 +33,14 @@ class MembershipTest : public testing::Test {
 
   std::unique_ptr<Membership> make(Directory& directory) {
     return std::make_unique<Membership>(
-        directory, fence_, log_, Membership::Options{.on_lease = [this](Directory::Lease lease) {
-          leases_.push_back(lease);
-          key_count_at_lease_ = keys().size();
-          directory_.loses_answers = loses_answers_after_lease_;
-        }});
+        directory, fence_, log_,
+        Membership::Options{.longest_silence = [this] { return silence(); },
+                            .on_lease =
+                                [this](Directory::Lease lease) {
+                                  leases_.push_back(lease);
+                                  key_count_at_lease_ = keys().size();
+                                  directory_.loses_answers = loses_answers_after_lease_;
+                                }});
   }
   // Suspends for one millisecond for each of the two requests.
   void join() {
@@ -53,13 +57,18 @@ class MembershipTest : public testing::Test {
     for (const auto& entry : snapshot.entries) keys.push_back(entry.key);
     return keys;
   }
+  ShardSilence silence() const {
+    return hangs_since_ ? ShardSilence{.shard = 3, .time = now() - *hangs_since_} : ShardSilence{};
+  }
   // The fence has fallen because the membership said so, not because time has passed.
   bool is_fenced() const { return fence_.at() == TimePoint::min(); }
 
   LocalDirectory table_{1'000};
   test::FaultyDirectory directory_{table_};
   Fence fence_{now};
-  Log log_{LogLevel::error, [](std::string_view) {}};
+  std::vector<std::string> lines_;
+  Log log_{LogLevel::error, [this](std::string_view line) { lines_.emplace_back(line); }};
+  std::optional<TimePoint> hangs_since_;  // Shard 3.
   std::vector<Directory::Lease> leases_;
   std::optional<std::size_t> key_count_at_lease_;
   bool loses_answers_after_lease_ = false;
@@ -175,6 +184,49 @@ TEST_F(MembershipTest, AFailedKeepaliveIsRepeatedSoon) {
   directory_.mend();
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_GT(fence_.at(), start + 2'500ms + 4'500ms);
+  keeping.cancel();
+}
+
+TEST_F(MembershipTest, AShardThatHangsCostsTheNodeItsLease) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 60s)));
+  hangs_since_ = now();
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  const TimePoint end = fence_.at();
+  EXPECT_GT(end, now() + 2'900ms) << "stalls that end by themselves cost nothing";
+  EXPECT_THAT(lines_, IsEmpty());
+  EXPECT_EQ(keeping.join(Deadline::never()), Code::unavailable);
+  EXPECT_EQ(now(), end) << "no keepalive has raised the fence meanwhile";
+  EXPECT_TRUE(entry()) << "no other node owns its partitions yet";
+  ASSERT_THAT(lines_, SizeIs(1)) << "one line, however often it was looked at";
+  EXPECT_THAT(lines_[0], HasSubstr("a shard hangs"));
+  EXPECT_THAT(lines_[0], HasSubstr("shard=3"));
+}
+
+TEST_F(MembershipTest, TheFenceOfANodeWithAShardThatHungNamesTheShardAsItsReason) {
+  join();
+  hangs_since_ = now();
+  const Error reason = membership_->keep();
+  EXPECT_THAT(reason.message(), HasSubstr("shard 3 hangs"));
+}
+
+TEST_F(MembershipTest, AShardThatTurnsAgainInTimeKeepsTheLease) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  for (int i = 1; i <= 3; ++i) {
+    hangs_since_ = now();
+    ASSERT_TRUE(coroutine::sleep_for(5s));
+    EXPECT_TRUE(fence_.is_in_time());
+    hangs_since_.reset();
+    ASSERT_TRUE(coroutine::sleep_for(102ms));
+    EXPECT_GT(fence_.time_left(), 4'300ms) << "the keepalive that was kept back is sent";
+    ASSERT_TRUE(coroutine::sleep_for(5s));
+    EXPECT_THAT(lines_, SizeIs(i)) << "each time is told";
+  }
+  EXPECT_GT(fence_.at(), start + 30s);
   keeping.cancel();
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Shards that hang, on the real loop.
+#include "framework/node/detail/shard_pulse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "framework/cluster/cluster.h"
+#include "framework/directory/local_directory.h"
+#include "framework/node/node.h"
+#include "framework/node/node_parts.h"
+#include "test/fixtures/real_loop.h"
+#include "test/framework/counter.h"
+#include "test/framework/directory/faulty_directory.h"
+#include "test/framework/test_node.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// NodeLines that any thread may write.
+class NodeLines {
+ public:
+  Log log() {
+    return Log(LogLevel::error, [this](std::string_view line) {
+      const std::scoped_lock lock(mutex_);
+      all_.emplace_back(line);
+    });
+  }
+  std::vector<std::string> with(std::string_view text) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> found;
+    std::ranges::copy_if(all_, std::back_inserter(found),
+                         [&](const std::string& line) { return line.contains(text); });
+    return found;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> all_;
+};
+
+template <typename F>
+void wait_until(F&& is_so) {
+  const Deadline deadline = test::soon();
+  while (!is_so() && !deadline.has_passed()) ASSERT_TRUE(coroutine::sleep_for(1ms));
+  ASSERT_TRUE(is_so());
+}
+
+// A tenth of the times of a real node. Its clock keeps the watchdog from ending the test.
+Node::Parts parts(std::shared_ptr<Directory> directory) {
+  Node::Parts parts{.directory = std::move(directory), .clock = now};
+  parts.cluster.membership.keepalive_interval = 150ms;
+  parts.cluster.membership.shard_silence_max = 300ms;
+  parts.cluster.membership.fence_after = 1s;
+  return parts;
+}
+
+TEST(ShardPulseTest, AShardThatHangsCostsTheNodeItsPartitions) {
+  NodeLines lines;
+  LocalDirectory table(1'000);
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig config = test::node_config("two");
+    config.shards = 2;
+    Node node(config, real.network, lines.log(),
+              parts(std::make_shared<test::FaultyDirectory>(table)));
+    node.host<test::Counter>();
+    ASSERT_TRUE(node.start());
+    ASSERT_TRUE(coroutine::sleep_for(2s));
+    EXPECT_EQ(node.cluster()->statistics().fence_count, 0U);
+
+    std::promise<void> end;
+    auto hanging = coroutine::spawn("hang", [&] {
+      return node.on_each_shard([&](Shard& shard) -> Result<void> {
+        if (shard.index() == 1) end.get_future().wait();  // Blocks the thread.
+        return {};
+      });
+    });
+    wait_until([&] { return !node.fence().is_in_time(); });
+    ASSERT_THAT(lines.with("a shard hangs"), SizeIs(1));
+    EXPECT_THAT(lines.with("a shard hangs")[0], HasSubstr("shard=1"));
+    wait_until([&] { return node.fence().drop().has_value(); });
+    EXPECT_THAT(lines.with("the node is fenced"), SizeIs(1));
+    EXPECT_THAT(lines.with("the node is fenced")[0], HasSubstr("shard 1 hangs"));
+
+    // It turns again: the node has dropped all, and comes back.
+    end.set_value();
+    EXPECT_TRUE(hanging.join(Deadline::never()));
+    wait_until([&] { return node.cluster()->statistics().join_count == 2; });
+    wait_until([&] { return node.cluster()->statistics().owned_count == partition_count; });
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail
