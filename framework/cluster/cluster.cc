@@ -63,7 +63,8 @@ void Cluster::run() {
     // Control tasks have reserved stacks, so these always get one.
     static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
-    static_cast<void>(work.spawn("keep partitions", [this] { keep_partitions(); }, control));
+    static_cast<void>(work.spawn("claim partitions", [this] { claim_partitions(); }, control));
+    static_cast<void>(work.spawn("hand over partitions", [this] { give_partitions(); }, control));
     const Error reason = membership_.keep();
     // The hand-over below may wait for ever, so the fence notes when the wait began.
     if (!coroutine::is_cancelled()) fence_.fall();
@@ -116,7 +117,8 @@ void Cluster::changed() {
   }
   keeper_->adopt();
   settled_.reset();
-  changed_.set();
+  claims_due_.set();
+  gifts_due_.set();
 }
 
 void Cluster::publish() {
@@ -128,6 +130,8 @@ void Cluster::publish() {
 void Cluster::resume(const Placement& placement, std::span<const Partition> partitions) {
   publish();
   tenants_.resume(placement, partitions);
+  // A claim may have passed these partitions over while they were on their way.
+  claims_due_.set();
 }
 
 void Cluster::follow() {
@@ -153,16 +157,27 @@ void Cluster::resync() {
   }
 }
 
-void Cluster::keep_partitions() {
-  while (changed_.wait(Deadline::never())) {
-    changed_.reset();
+void Cluster::claim_partitions() {
+  while (claims_due_.wait(Deadline::never())) {
+    claims_due_.reset();
     publish();
-    const auto progress = keeper_->step();
-    if (progress == PartitionKeeper::Progress::all_done) {
-      if (!changed_.is_set()) settled_.set();
+    if (keeper_->claim_due()) {
+      if (!claims_due_.is_set()) settled_.set();
       continue;
     }
-    changed_.set();
+    claims_due_.set();
+    if (!coroutine::sleep_for(options_.partitions.hand_over_interval)) return;
+  }
+}
+
+// Has a task of its own: the release of a partition waits for its calls and hooks, which must not
+// keep this node from claiming the partitions of a node that is gone.
+void Cluster::give_partitions() {
+  while (gifts_due_.wait(Deadline::never())) {
+    gifts_due_.reset();
+    const auto progress = keeper_->give_due();
+    if (progress == PartitionKeeper::Progress::all_done) continue;
+    gifts_due_.set();
     const bool is_in_a_hurry = is_draining_ && progress == PartitionKeeper::Progress::more_to_do;
     const Duration pause =
         is_in_a_hurry ? Duration::zero() : options_.partitions.hand_over_interval;

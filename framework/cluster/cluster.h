@@ -121,7 +121,8 @@ class Cluster : private detail::Tenants {
   void fence(const Error& reason);
   void follow();
   void resync();
-  void keep_partitions();
+  void claim_partitions();
+  void give_partitions();
   Result<void> read_all();
   void changed();
 
@@ -136,7 +137,9 @@ class Cluster : private detail::Tenants {
   detail::ClusterTable table_;
   std::unique_ptr<detail::PartitionKeeper> keeper_;  // That of this incarnation.
   std::shared_ptr<const ClusterView> view_;
-  coroutine::Event changed_{"change of the cluster"};
+  // Set when the cluster has changed.
+  coroutine::Event claims_due_{"partitions to claim"};
+  coroutine::Event gifts_due_{"partitions to hand over"};
   coroutine::Event look_again_{"doubt about the cluster"};
   coroutine::Event settled_{"owners of all partitions"};
   bool is_draining_ = false;

@@ -126,6 +126,17 @@ void ClusterTable::load(const Directory::Snapshot& snapshot) {
   revision_ = snapshot.revision;
 }
 
+// Only owners: put() compares their revisions, while a node that has left since the snapshot would
+// come back.
+void ClusterTable::take_owners(const Directory::Snapshot& snapshot) {
+  for (const Directory::Entry& entry : snapshot.entries) {
+    std::string_view name = entry.key;
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    if (name.starts_with(partitions)) put(entry);
+  }
+}
+
 void ClusterTable::apply(const Directory::Change& change) {
   change.is_removed ? remove(change.entry) : put(change.entry);
   revision_ = std::max(revision_, change.entry.modified_at);

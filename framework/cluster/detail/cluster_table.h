@@ -44,6 +44,9 @@ class ClusterTable {
 
   // Replaces everything it knows.
   void load(const Directory::Snapshot& snapshot);
+  // Takes the owners that are newer than the known ones from a snapshot that is older than the
+  // table.
+  void take_owners(const Directory::Snapshot& snapshot);
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
 

@@ -96,7 +96,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
     const auto& known = table_.ownerships(group.placement);
     for (std::size_t i = 0; i < partition_count; ++i) {
       const auto partition = static_cast<Partition>(i);
-      if (is_there(known[i].node_epoch)) continue;
+      if (is_there(known[i].node_epoch) || moves(group, partition)) continue;
       const Member* const target = targets[number_of(group)][i];
       if (target == nullptr || target->epoch != self_.epoch) continue;
       whole.partitions.push_back(partition);
@@ -160,25 +160,37 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
   return gifts;
 }
 
-PartitionKeeper::Progress PartitionKeeper::step() {
+bool PartitionKeeper::claim_due() {
+  bool is_all_done = true;
+  for (const Batch& batch : claims()) is_all_done = claim(batch) && is_all_done;
+  return is_all_done;
+}
+
+PartitionKeeper::Progress PartitionKeeper::give_due() {
   if (undecided_) {
     if (!take_back(*undecided_)) return Progress::stuck;
     const Gift decided = *std::exchange(undecided_, std::nullopt);
-    tenants_.resume(decided.batch.group->placement, decided.batch.partitions);
+    end_move(decided.batch);
   }
-  bool is_all_done = true;
-  for (const Batch& batch : claims()) is_all_done = claim(batch) && is_all_done;
   std::size_t left_count = 0;
   const auto gifts = this->gifts(left_count);
-  if (gifts.empty()) {
-    return is_all_done && left_count == 0 ? Progress::all_done : Progress::stuck;
-  }
+  if (gifts.empty()) return left_count == 0 ? Progress::all_done : Progress::stuck;
   // One batch per step: its target may leave during the hand-over, and the next step then plans
   // anew.
   const Progress handed = hand_over(gifts.front());
   if (handed != Progress::all_done) return handed;
   const bool is_last = gifts.size() == 1 && left_count == 0;
-  return is_last && is_all_done ? Progress::all_done : Progress::more_to_do;
+  return is_last ? Progress::all_done : Progress::more_to_do;
+}
+
+void PartitionKeeper::let_move(const Batch& batch) {
+  for (const Partition partition : batch.partitions) moving_.emplace(batch.group, partition);
+}
+
+// The owners are decided, and the table knows them.
+void PartitionKeeper::end_move(const Batch& batch) {
+  for (const Partition partition : batch.partitions) moving_.erase({batch.group, partition});
+  tenants_.resume(batch.group->placement, batch.partitions);
 }
 
 Directory::Put PartitionKeeper::put_owner(const Batch& batch, Partition partition) {
@@ -199,6 +211,9 @@ void PartitionKeeper::note_owner(const Batch& batch, const Directory::Outcome& o
 }
 
 bool PartitionKeeper::claim(const Batch& batch) {
+  // Since the batch was made, one may have become ours, and be on its way to another node.
+  const auto is_on_its_way = [&](Partition partition) { return moves(*batch.group, partition); };
+  if (std::ranges::any_of(batch.partitions, is_on_its_way)) return false;
   const auto& known = table_.ownerships(batch.group->placement);
   Directory::Transaction transaction;
   transaction.conditions.push_back(
@@ -238,6 +253,7 @@ bool PartitionKeeper::claim_each(const Batch& batch) {
     const auto& known = table_.ownerships(batch.group->placement)[partition];
     const Member* const owner = table_.find(known.owner);
     if (owner != nullptr && owner->epoch == known.node_epoch) continue;
+    if (moves(*batch.group, partition)) continue;
     is_all_done = claim({.group = batch.group,
                          .to = batch.to,
                          .to_epoch = batch.to_epoch,
@@ -274,6 +290,7 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
   Gift gift{.batch = batch};
   auto& epochs = gift.epochs;
   for (const Partition partition : batch.partitions) epochs[partition] = known(partition).epoch;
+  let_move(batch);
   const auto kept = tenants_.release(batch.group->placement, batch.partitions,
                                      Deadline::after(release_time_of(batch)));
   note_reluctance(batch, kept);
@@ -283,9 +300,8 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
     const auto& now_known = known(each.first);
     return !is_mine(now_known) || now_known.epoch != each.second;
   });
-  const auto resume = [&] { tenants_.resume(batch.group->placement, batch.partitions); };
   if (epochs.empty()) {
-    resume();
+    end_move(batch);
     return Progress::stuck;
   }
   Batch free = batch;
@@ -310,13 +326,13 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
                                {"partitions", free.partitions.size()},
                                {"release_took", released - start},
                                {"commit_took", now() - released}});
-    resume();
+    end_move(batch);
     return kept.empty() ? Progress::all_done : Progress::more_to_do;
   }
   // Calls wait until the owner is decided.
   const bool is_decided = outcome ? look_again().has_value() : take_back(gift);
   if (is_decided) {
-    resume();
+    end_move(batch);
   } else {
     undecided_ = std::move(gift);
   }
@@ -353,7 +369,13 @@ Result<void> PartitionKeeper::look_again() {
     log_.warning("directory not read", {{"error", snapshot.error().to_string()}});
     return snapshot.error();
   }
-  if (snapshot->revision >= table_.revision()) table_.load(*snapshot);
+  // The table may have become newer since the snapshot, by a change that says nothing of the
+  // partitions that the caller asks about.
+  if (snapshot->revision >= table_.revision()) {
+    table_.load(*snapshot);
+  } else {
+    table_.take_owners(*snapshot);
+  }
   adopt();
   return {};
 }

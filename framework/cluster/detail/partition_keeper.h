@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -75,8 +76,15 @@ class PartitionKeeper {
     stuck,       // Retry later: the directory fails, or a call does not end.
   };
 
-  // Does the work that is due. Suspends.
-  Progress step();
+  // The next two run at the same time, each in a task of its own: a hand-over waits for hooks of
+  // objects, and a partition of a node that is gone must not wait for those. A partition on its way
+  // to another node is not claimed before its hand-over is decided.
+
+  // Claims what is due. Returns whether all of that is done; otherwise it is to be tried again.
+  // Suspends.
+  bool claim_due();
+  // Decides a hand-over with an unknown outcome, or hands over one batch. Suspends.
+  Progress give_due();
 
   std::size_t owned_count() const;
   // The number of owned partitions that another node should own.
@@ -115,6 +123,11 @@ class PartitionKeeper {
   // Returns the batches that are due; `left_count` is the number of partitions left for later.
   std::vector<Batch> gifts(std::size_t& left_count);
   const Member* heir_of(const Group& group, Partition partition);
+  bool moves(const Group& group, Partition partition) const {
+    return moving_.contains({&group, partition});
+  }
+  void let_move(const Batch& batch);
+  void end_move(const Batch& batch);
   Duration release_time_of(const Batch& batch) const;
   void note_reluctance(const Batch& batch, const std::vector<Partition>& kept);
   std::size_t number_of(const Group& group) const {
@@ -139,6 +152,9 @@ class PartitionKeeper {
   const Options options_;
   Plan plan_;
   std::map<Place, Reluctance> reluctant_;
+  // The partitions of the hand-over that is under way or undecided: their calls wait, and only
+  // give_due() may decide whose they are.
+  std::set<Place> moving_;
   // Released partitions whose hand-over has an unknown outcome.
   std::optional<Gift> undecided_;
   std::uint64_t claimed_count_ = 0;

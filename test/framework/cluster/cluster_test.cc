@@ -347,6 +347,43 @@ TEST_F(ClusterTest, AHandOverThatOutlastsTheFenceIsSeenByTheWatchdog) {
   EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::does_not_drop);
 }
 
+TEST_F(ClusterTest, ASlowHandOverDoesNotKeepANodeFromClaiming) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  ASSERT_TRUE(is_shared_out(a, b));
+  a->release_lasts = 30s;
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  ASSERT_FALSE(a->released.empty());
+  const std::set<Partition> moving = a->released;
+  b->cluster().stop(Deadline::after(1s));
+  expect_shared_out_within(1s, a, c);
+  EXPECT_EQ(a->released, moving) << "the hand-over is still under way";
+  for (const Partition partition : moving) EXPECT_TRUE(a->owns(partition));
+  ASSERT_TRUE(coroutine::sleep_for(30s));
+  EXPECT_TRUE(is_shared_out(a, c));
+  for (const Partition partition : moving) EXPECT_TRUE(c->owns(partition));
+}
+
+// The new owner of a hand-over dies while its former owner does not know what became of it.
+TEST_F(ClusterTest, TheHeirOfAnUndecidedHandOverMayDie) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  for (const Duration dies_after : {1ms, 20ms, 200ms, 2'000ms}) {
+    auto b = make("b");
+    ASSERT_TRUE(coroutine::sleep_for(100ms));
+    a->directory.loses_answers = true;
+    ASSERT_TRUE(coroutine::sleep_for(dies_after));
+    b->cluster().stop(Deadline::after(1s));
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    a->directory.loses_answers = false;
+    expect_shared_out_within(5s, a);
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    EXPECT_TRUE(a->released.empty());
+  }
+}
+
 TEST_F(ClusterTest, ANodeThatLeavesHasNothingToDrop) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));

@@ -178,6 +178,20 @@ TEST_F(ClusterTableTest, ALoadReplacesEverything) {
   EXPECT_EQ(table_.unreadable_count(), 0U);
 }
 
+TEST_F(ClusterTableTest, AnOlderSnapshotBringsOwnersButNoNodesThatHaveLeft) {
+  put("nodes/a.1", whole_node, 1);
+  put("partitions/8", "a.1 1", 8);
+  put("draining/a.1", "", 9);
+  table_.take_owners({.revision = 7,
+                      .entries = {{.key = "nodes/b.1", .value = whole_node, .created_at = 5},
+                                  {.key = "partitions/7", .value = "b.1 5", .modified_at = 6},
+                                  {.key = "partitions/8", .value = "b.1 5", .modified_at = 7}}});
+  EXPECT_THAT(names(), ElementsAre("a.1"));
+  EXPECT_EQ(owner(7).owner, "b.1");
+  EXPECT_EQ(owner(8).owner, "a.1");
+  EXPECT_EQ(table_.revision(), 9U);
+}
+
 TEST_F(ClusterTableTest, UnreadableNodesAreSkippedAndCounted) {
   const std::vector<std::pair<std::string, std::string>> entries = {
       {"nodes/nameless", whole_node},
