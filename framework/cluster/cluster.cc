@@ -29,6 +29,7 @@ Cluster::Cluster(Directory& directory, Fence& fence, Member self,
       log_(log),
       options_(options),
       membership_(directory, fence, log, options.membership),
+      rejoin_pause_(options.rejoin),
       view_(table_.view()) {}
 
 Cluster::~Cluster() { tasks_.cancel_and_join(); }
@@ -73,6 +74,7 @@ void Cluster::run() {
     fence(reason);
     // A draining node has nothing left to hand over, and must not get more.
     if (is_draining_) return;
+    if (!wait_to_rejoin()) return;
     while (!begin(Deadline::after(options_.partitions.commit_time_max))) {
       if (!coroutine::sleep_for(options_.retry_interval)) return;
     }
@@ -96,6 +98,28 @@ void Cluster::fence(const Error& reason) {
   tenants_.drop_all();
   // The lease may live on in an unreachable directory: revoke it as soon as it can be reached.
   membership_.leave(Deadline::passed());
+}
+
+// Fails when it is cancelled.
+Result<void> Cluster::wait_to_rejoin() {
+  const Duration pause = rejoin_pause_.after_fence();
+  if (pause == Duration::zero()) return {};
+  log_.warning("the node was fenced again and joins later",
+               {{"pause", pause}, {"fences", rejoin_pause_.fence_count()}});
+  const Directory::Revision known_at = table_.revision();
+  const Deadline end = Deadline::after(pause);
+  while (!end.has_passed()) {
+    const Duration left = std::min(end.remaining(), options_.rejoin.look_interval);
+    if (auto slept = coroutine::sleep_for(left); !slept) return slept;
+    if (!read_all()) continue;
+    publish();
+    // The directory was away for all, so nothing is wrong with this node in particular.
+    const auto was_spared = [&](const Member& member) {
+      return member.epoch <= known_at && member.epoch != self_.epoch;
+    };
+    if (std::ranges::none_of(table_.members(), was_spared)) return {};
+  }
+  return {};
 }
 
 Result<void> Cluster::read_all() {

@@ -31,6 +31,7 @@
 #include "framework/cluster/detail/cluster_table.h"
 #include "framework/cluster/detail/membership.h"
 #include "framework/cluster/detail/partition_keeper.h"
+#include "framework/cluster/detail/rejoin_pause.h"
 #include "framework/cluster/ownership.h"
 #include "framework/directory/directory.h"
 #include "framework/telemetry/log.h"
@@ -42,6 +43,7 @@ class Cluster : private detail::Tenants {
   struct Options {
     detail::Membership::Options membership = {};
     detail::PartitionKeeper::Options partitions = {};
+    detail::RejoinPause::Options rejoin = {};
     // The directory may lose a notification (etcd's watches), so all of it is read again at this
     // interval.
     Duration resync_interval = std::chrono::seconds(30);
@@ -119,6 +121,7 @@ class Cluster : private detail::Tenants {
   void run();
   Result<void> begin(Deadline deadline);
   void fence(const Error& reason);
+  Result<void> wait_to_rejoin();
   void follow();
   void resync();
   void claim_partitions();
@@ -134,6 +137,7 @@ class Cluster : private detail::Tenants {
   Log& log_;
   const Options options_;
   detail::Membership membership_;
+  detail::RejoinPause rejoin_pause_;
   detail::ClusterTable table_;
   std::unique_ptr<detail::PartitionKeeper> keeper_;  // That of this incarnation.
   std::shared_ptr<const ClusterView> view_;

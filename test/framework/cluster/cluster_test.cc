@@ -394,6 +394,80 @@ TEST_F(ClusterTest, ANodeThatLeavesHasNothingToDrop) {
   EXPECT_EQ(verdict(*a), FenceWatchdog::Verdict::lives);
 }
 
+// The time until the node, which is fenced by the loss of its key, is a member again.
+Duration time_to_rejoin(LocalDirectory& table, TestNode& node) {
+  const TimePoint start = now();
+  const std::uint64_t join_count = node.cluster().statistics().join_count;
+  test::vanish(table, node.cluster().self());
+  while (node.cluster().statistics().join_count == join_count) {
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+  }
+  return now() - start;
+}
+
+TEST_F(ClusterTest, ANodeThatIsFencedAgainAndAgainJoinsLaterEachTime) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  // A node notices at its next keepalive.
+  constexpr Duration notice = 1'600ms;
+  EXPECT_LT(time_to_rejoin(table_, *b), notice);
+  for (const Duration longest : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
+    ASSERT_TRUE(coroutine::sleep_for(10s));
+    ASSERT_TRUE(is_shared_out(a, b));
+    const Duration took = time_to_rejoin(table_, *b);
+    EXPECT_GE(took, longest / 2);
+    EXPECT_LE(took, longest + notice);
+  }
+  // It has been calm for long enough.
+  ASSERT_TRUE(coroutine::sleep_for(5min));
+  EXPECT_LT(time_to_rejoin(table_, *b), notice);
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(is_shared_out(a, b));
+}
+
+TEST_F(ClusterTest, TheLastMemberJoinsAgainWithoutAPause) {
+  auto a = make("a");
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(5s));
+    EXPECT_LT(time_to_rejoin(table_, *a), 2'700ms) << "after its first look at the cluster";
+  }
+}
+
+TEST_F(ClusterTest, OutagesOfTheDirectoryForAllMembersCostNoPause) {
+  auto a = make("a");
+  auto b = make("b");
+  auto c = make("c");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  for (int i = 0; i < 8; ++i) {
+    for (TestNode* node : {a.get(), b.get(), c.get()}) node->directory.cut();
+    ASSERT_TRUE(coroutine::sleep_for(15s));
+    EXPECT_EQ(a->owned_count() + b->owned_count() + c->owned_count(), 0U);
+    for (TestNode* node : {a.get(), b.get(), c.get()}) node->directory.mend();
+    expect_shared_out_within(2s, a, b, c);
+    ASSERT_TRUE(coroutine::sleep_for(2s));
+    EXPECT_EQ(a->cluster().view()->members().size(), 3U);
+  }
+}
+
+TEST_F(ClusterTest, ANodeThatWaitsToJoinKnowsWhoOwnsWhat) {
+  auto a = make("a");
+  auto b = make("b");
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10s));
+    time_to_rejoin(table_, *b);
+  }
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  test::vanish(table_, b->cluster().self());
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  EXPECT_FALSE(b->fence.is_in_time());
+  const auto view = b->cluster().view();
+  ASSERT_EQ(view->members().size(), 1U);
+  for (const ClusterView::Owner& owner : view->find_group("game.Player")->owners) {
+    ASSERT_EQ(owner.member, &view->members()[0]);
+  }
+}
+
 TEST_F(ClusterTest, ADrainDoesNotWaitForPartitionsThatNoOtherNodeMayOwn) {
   TestNode eu(table_, "eu", {.zone = "eu"});
   TestNode us(table_, "us", {.zone = "us"});
