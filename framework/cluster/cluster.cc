@@ -48,6 +48,7 @@ Result<void> Cluster::begin(Deadline deadline) {
                                               static_cast<detail::Tenants&>(*this), log_,
                                               options_.partitions);
   if (auto read = read_all(); !read) {
+    keeper_.reset();
     membership_.leave(deadline);
     return read;
   }
@@ -73,11 +74,11 @@ void Cluster::run() {
     if (coroutine::is_cancelled()) return;
     fence(reason);
     // A draining node has nothing left to hand over, and must not get more.
-    if (is_draining_) return;
-    if (!wait_to_rejoin()) return;
-    while (!begin(Deadline::after(options_.partitions.commit_time_max))) {
+    if (is_draining_ || !wait_to_rejoin()) return;
+    while (!is_draining_ && !begin(Deadline::after(options_.partitions.commit_time_max))) {
       if (!coroutine::sleep_for(options_.retry_interval)) return;
     }
+    if (keeper_ == nullptr) return;
   }
 }
 
@@ -214,6 +215,8 @@ Result<void> Cluster::wait_until_settled(Deadline deadline) { return settled_.wa
 Result<void> Cluster::drain(Deadline deadline,
                             const std::function<void(std::size_t left)>& on_progress) {
   is_draining_ = true;
+  // A fenced node owns nothing, and has no lease for the announcement.
+  if (keeper_ == nullptr) return {};
   if (auto announced = membership_.announce_draining(self_, deadline); !announced) return announced;
   if (auto read = read_all(); !read) return read;
   const auto left_to_give = [this] {

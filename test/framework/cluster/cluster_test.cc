@@ -450,6 +450,27 @@ TEST_F(ClusterTest, OutagesOfTheDirectoryForAllMembersCostNoPause) {
   }
 }
 
+// Its lease is gone, so a key on no lease would stay in the directory for ever.
+TEST_F(ClusterTest, ANodeThatDrainsWhileItWaitsToJoinIsDoneAtOnceAndLeavesNoTrace) {
+  auto a = make("a");
+  auto b = make("b");
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(coroutine::sleep_for(10s));
+    time_to_rejoin(table_, *b);
+  }
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  test::vanish(table_, b->cluster().self());
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  const TimePoint start = now();
+  EXPECT_TRUE(b->cluster().drain(Deadline::after(5s), [](std::size_t) {}));
+  EXPECT_EQ(now(), start);
+  EXPECT_THAT(test::read_all(table_, "draining/").entries, testing::IsEmpty());
+  const std::uint64_t join_count = b->cluster().statistics().join_count;
+  ASSERT_TRUE(coroutine::sleep_for(2min));
+  EXPECT_EQ(b->cluster().statistics().join_count, join_count);
+  EXPECT_EQ(a->owned_count(), partition_count);
+}
+
 TEST_F(ClusterTest, ANodeThatWaitsToJoinKnowsWhoOwnsWhat) {
   auto a = make("a");
   auto b = make("b");
