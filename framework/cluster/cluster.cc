@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/task.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 
 namespace corolane::framework {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 using detail::ClusterTable;
 using detail::PartitionKeeper;
 
+// How often the log says that the node may not join.
+constexpr Duration refusal_log_interval = std::chrono::seconds(10);
 // The directory may be called by HTTP and answer in JSON, which have deep frames.
 constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
                                             .purpose = coroutine::StackPool::Purpose::control};
@@ -35,10 +38,41 @@ Cluster::Cluster(Directory& directory, Fence& fence, Member self,
 Cluster::~Cluster() { tasks_.cancel_and_join(); }
 
 Result<void> Cluster::start(Deadline deadline) {
+  if (auto admitted = admit(deadline); !admitted) return admitted;
   if (auto begun = begin(deadline); !begun) return begun;
   auto spawned = tasks_.spawn("cluster", [this] { run(); }, control);
   if (!spawned) return spawned.error();
   return {};
+}
+
+Result<void> Cluster::admit(Deadline deadline) {
+  if (!directory_.is_shared() || COROLANE_SEEDED_BUG(directory_trusted)) return {};
+  auto snapshot = directory_.list(ClusterTable::prefix, deadline);
+  if (!snapshot) return snapshot.error();
+  table_.load(*snapshot);
+  auto admitted = tenants_.admit(table_.mark(), deadline);
+  if (!admitted && admitted.error().code() == Code::failed_precondition) {
+    ++statistics_.refusal_count;
+  }
+  return admitted;
+}
+
+// Returns false when it is cancelled, or the node drains.
+bool Cluster::begin_again() {
+  const auto deadline = [this] { return Deadline::after(options_.partitions.commit_time_max); };
+  TimePoint logged_at{};
+  while (!is_draining_) {
+    auto begun = admit(deadline());
+    if (begun) begun = begin(deadline());
+    if (begun) return true;
+    const bool is_refused = begun.error().code() == Code::failed_precondition;
+    if (is_refused && (logged_at == TimePoint{} || now() - logged_at >= refusal_log_interval)) {
+      logged_at = now();
+      log_.error("the node stays out of the cluster", {{"reason", begun.error().to_string()}});
+    }
+    if (!coroutine::sleep_for(options_.retry_interval)) return false;
+  }
+  return false;
 }
 
 Result<void> Cluster::begin(Deadline deadline) {
@@ -74,11 +108,7 @@ void Cluster::run() {
     if (coroutine::is_cancelled()) return;
     fence(reason);
     // A draining node has nothing left to hand over, and must not get more.
-    if (is_draining_ || !wait_to_rejoin()) return;
-    while (!is_draining_ && !begin(Deadline::after(options_.partitions.commit_time_max))) {
-      if (!coroutine::sleep_for(options_.retry_interval)) return;
-    }
-    if (keeper_ == nullptr) return;
+    if (is_draining_ || !wait_to_rejoin() || !begin_again()) return;
   }
 }
 
@@ -107,7 +137,7 @@ Result<void> Cluster::wait_to_rejoin() {
   if (pause == Duration::zero()) return {};
   log_.warning("the node was fenced again and joins later",
                {{"pause", pause}, {"fences", rejoin_pause_.fence_count()}});
-  const Directory::Revision known_at = table_.revision();
+  const DirectoryMark known_at = table_.mark();
   const Deadline end = Deadline::after(pause);
   while (!end.has_passed()) {
     const Duration left = std::min(end.remaining(), options_.rejoin.look_interval);
@@ -116,8 +146,9 @@ Result<void> Cluster::wait_to_rejoin() {
     publish();
     // The directory was away for all, so nothing is wrong with this node in particular.
     const auto was_spared = [&](const Member& member) {
-      return member.epoch <= known_at && member.epoch != self_.epoch;
+      return member.epoch <= known_at.revision && member.epoch != self_.epoch;
     };
+    if (table_.mark().id != known_at.id) return {};
     if (std::ranges::none_of(table_.members(), was_spared)) return {};
   }
   return {};
@@ -128,8 +159,15 @@ Result<void> Cluster::read_all() {
       directory_.list(ClusterTable::prefix, Deadline::after(options_.partitions.commit_time_max));
   if (!snapshot) return snapshot.error();
   ++statistics_.resync_count;
+  if (keeper_ != nullptr &&
+      (snapshot->id != table_.mark().id || snapshot->revision < self_.epoch)) {
+    log_.error("the directory was replaced or set back while the node was in the cluster",
+               {{"joined_at", self_.epoch}, {"revision", snapshot->revision}});
+    membership_.lose();
+  }
   // Changes from the watch may have made the table newer than the snapshot.
-  if (snapshot->revision >= table_.revision()) table_.load(*snapshot);
+  const bool is_another = snapshot->id != table_.mark().id;
+  if (is_another || snapshot->revision >= table_.revision()) table_.load(*snapshot);
   changed();
   return {};
 }

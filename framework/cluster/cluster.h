@@ -35,6 +35,7 @@
 #include "framework/cluster/ownership.h"
 #include "framework/directory/directory.h"
 #include "framework/telemetry/log.h"
+#include "framework/wire/directory_mark.h"
 
 namespace corolane::framework {
 
@@ -59,6 +60,10 @@ class Cluster : private detail::Tenants {
     // The node has lost everything that it owned, so all it knows of its objects is void. Suspends
     // until all of them are dropped.
     virtual void drop_all() = 0;
+    // Called before each join, with what the directory is at that moment. Suspends. Fails with
+    // failed_precondition when it is not the one that has decided on the owners so far: the node
+    // stays out of the cluster then, and asks again.
+    virtual Result<void> admit(const DirectoryMark&, Deadline) { return {}; }
     virtual void view_changed(const std::shared_ptr<const ClusterView>& view) = 0;
 
    protected:
@@ -71,6 +76,7 @@ class Cluster : private detail::Tenants {
     std::uint64_t claimed_count = 0;
     std::uint64_t given_count = 0;
     std::uint64_t resync_count = 0;
+    std::uint64_t refusal_count = 0;  // Joins that admit() has refused.
     std::size_t owned_count = 0;
   };
 
@@ -107,8 +113,13 @@ class Cluster : private detail::Tenants {
     return detail::ClusterTable::partition_key(placement, partition);
   }
 
+  // The key of the entry by which operators let a replaced directory take over.
+  static std::string generation_key() { return detail::ClusterTable::generation_key(); }
+
   const std::shared_ptr<const ClusterView>& view() const { return view_; }
   const Member& self() const { return self_; }
+  // The epoch of this node in the view.
+  std::uint64_t epoch() const { return DirectoryMark::epoch(table_.generation(), self_.epoch); }
   Statistics statistics() const;
 
  private:
@@ -119,7 +130,9 @@ class Cluster : private detail::Tenants {
   void resume(const Placement& placement, std::span<const Partition> partitions) override;
   void publish();
   void run();
+  Result<void> admit(Deadline deadline);
   Result<void> begin(Deadline deadline);
+  bool begin_again();
   void fence(const Error& reason);
   Result<void> wait_to_rejoin();
   void follow();

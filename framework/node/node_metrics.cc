@@ -55,6 +55,9 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
               statistics.join_count);
   out.counter("corolane_cluster_resyncs_total", "Times that the whole directory was read.", {},
               statistics.resync_count);
+  out.counter("corolane_cluster_directory_refusals_total",
+              "Attempts to join that were refused because the directory was replaced or set back.",
+              {}, statistics.refusal_count);
 }
 
 }  // namespace

@@ -226,7 +226,8 @@ Result<void> Node::join_cluster() {
   for (const auto& [placement, ownership] : ownerships_) {
     groups.push_back({.placement = placement, .ownership = ownership.get()});
   }
-  tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_);
+  tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_,
+                                                   "/" + config_.cluster.name + "/", log_);
   Cluster::Options options = parts_->cluster;
   if (directory_->is_shared() && shards_->count() > 1) {
     pulse_ = std::make_unique<detail::ShardPulse>(*shards_);

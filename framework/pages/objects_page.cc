@@ -255,7 +255,7 @@ Json cluster_json(const Cluster& cluster, const Fence& fence) {
                        {"owns", shares_json(shares_of(view, &member))}});
   }
   return {{"name", cluster.self().name},
-          {"epoch", cluster.self().epoch},
+          {"epoch", cluster.epoch()},
           {"incarnation", cluster.self().incarnation},
           {"fence_seconds", fence.is_never() ? Json() : Json(in_seconds(fence.time_left()))},
           {"members", std::move(members)},

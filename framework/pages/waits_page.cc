@@ -67,7 +67,7 @@ void ask_others(Node& node, Waits& waits) {
   const auto view = node.cluster()->view();
   coroutine::TaskGroup asking;
   for (const Member& member : view->members()) {
-    if (member.epoch == node.cluster()->self().epoch) continue;
+    if (member.epoch == node.cluster()->epoch()) continue;
     for (std::size_t shard = 0; shard < member.shards.size(); ++shard) {
       auto spawned = asking.spawn(
           "ask who waits", [&node, &member, shard, &waits] { ask(node, member, shard, waits); },

@@ -77,6 +77,16 @@ Result<std::size_t> MemoryStore::forget(Partition partition, WallTime now, std::
   return count;
 }
 
+// For nodes of a simulation, which share it.
+Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark, bool may_replace,
+                                                  Deadline deadline) {
+  if (auto may = detail::check_may_begin(deadline); !may) return may.error();
+  const std::scoped_lock lock(mutex_);
+  const bool replaces = may_replace && directory_ && mark.generation > directory_->generation;
+  if (!directory_ || replaces || mark.continues(*directory_)) directory_ = mark;
+  return *directory_;
+}
+
 MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
   const std::scoped_lock lock(mutex_);
   const auto found = rows_.find({std::string(key.type), std::string(key.id)});

@@ -30,6 +30,8 @@ class MemoryStore : public Store {
                                      Deadline deadline) override;
   Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
                              Deadline deadline) override;
+  Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool may_replace,
+                                       Deadline deadline) override;
   bool is_shared() const override { return false; }
   std::string name() const override { return "memory"; }
 
@@ -59,6 +61,7 @@ class MemoryStore : public Store {
   mutable std::mutex mutex_;
   std::uint64_t last_epoch_ = 0;
   std::map<Key, Row> rows_;
+  std::optional<DirectoryMark> directory_;
   Times waking_;
   Times tombstones_;
 };

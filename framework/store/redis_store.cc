@@ -93,6 +93,21 @@ return {}
   return script;
 }
 
+// KEYS: directory. ARGV: id, revision, generation, whether it may replace the noted one. Returns
+// what is noted now.
+const Script& note_directory_script() {
+  static const Script script(R"(
+local noted = redis.call('HMGET', KEYS[1], 'id', 'revision', 'generation')
+local continues = noted[1] == ARGV[1] and noted[3] == ARGV[3] and noted[2] <= ARGV[2]
+if not noted[1] or continues or (ARGV[4] == '1' and ARGV[3] > noted[3]) then
+  redis.call('HSET', KEYS[1], 'id', ARGV[1], 'revision', ARGV[2], 'generation', ARGV[3])
+  return {ARGV[1], ARGV[2], ARGV[3]}
+end
+return noted
+)");
+  return script;
+}
+
 // KEYS: empty. ARGV: now, count, what precedes a member in the name of its key. Returns the number
 // of members that are gone.
 const Script& forget_script() {
@@ -299,6 +314,24 @@ Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::s
   if (!reply) return reply.error();
   if (reply->kind != Kind::number || reply->number < 0) return not_ours(*client_, key);
   return static_cast<std::size_t>(reply->number);
+}
+
+Result<DirectoryMark> RedisStore::note_directory(const DirectoryMark& mark, bool may_replace,
+                                                 Deadline deadline) {
+  const std::string key = key_prefix_ + "directory";
+  const std::string revision = epoch_text(mark.revision);
+  const std::string generation = epoch_text(mark.generation);
+  const std::array<std::string_view, 6> words = {"1",      key,        mark.id,
+                                                 revision, generation, may_replace ? "1" : "0"};
+  auto reply = run(*client_, note_directory_script(), words, deadline);
+  if (!reply) return std::move(reply.error());
+  if (reply->items.size() != 3) return not_ours(*client_, key);
+  const auto noted_revision = number_of<std::uint64_t>(reply->items[1]);
+  const auto noted_generation = number_of<std::uint64_t>(reply->items[2]);
+  if (!noted_revision || !noted_generation) return not_ours(*client_, key);
+  return DirectoryMark{.id = std::move(reply->items[0].text),
+                       .revision = *noted_revision,
+                       .generation = *noted_generation};
 }
 
 }  // namespace corolane::framework

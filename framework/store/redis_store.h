@@ -20,6 +20,8 @@
 // decimal digits:
 //
 //    corolane:epoch                          the last result of next_epoch()
+//    corolane:directory                      a hash: `id`, `revision` and `generation` of the noted
+//                                            directory, the last two as 20 decimal digits
 //    corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version`
 //                                            in decimal and `state`, the bytes; `destroyed` in a
 //                                            tombstone, the version that it has
@@ -92,6 +94,8 @@ class RedisStore : public Store {
                                      Deadline deadline) override;
   Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
                              Deadline deadline) override;
+  Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool may_replace,
+                                       Deadline deadline) override;
   bool is_shared() const override { return true; }
   std::string name() const override;
 

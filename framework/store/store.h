@@ -25,6 +25,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/time/wall_clock.h"
+#include "framework/wire/directory_mark.h"
 #include "framework/wire/partition.h"
 
 namespace corolane::framework {
@@ -119,6 +120,14 @@ class Store {
   virtual Result<std::size_t> forget(Partition, WallTime /*now*/, std::size_t /*count_max*/,
                                      Deadline) {
     return 0;
+  }
+
+  // Notes the directory that decides on the owners of these objects, if none is noted or `mark`
+  // continues the noted one; with `may_replace`, also if its generation is a later one. Returns
+  // what is noted then. A store that belongs to one process notes nothing.
+  virtual Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool /*may_replace*/,
+                                               Deadline) {
+    return mark;
   }
 
   // Whether nodes on other machines see the same objects, which a cluster needs.

@@ -3,6 +3,7 @@
 #include "framework/testing/directory_server.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ constexpr std::uint64_t directory_concern = 3;
 constexpr Duration too_late = std::chrono::seconds(15);
 // The delay of a late transaction: most callers have given up by then.
 constexpr Duration late_by_max = std::chrono::seconds(8);
+// The time from a keepalive to the fence, with room for the clocks of nodes.
+constexpr Duration former_lease_time = std::chrono::seconds(5);
 constexpr Duration leader_look_interval = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -67,9 +70,12 @@ class DirectoryServer::Remote final : public framework::Directory {
                      [lease](Directory& table) { return table.revoke(lease, Deadline::never()); });
   }
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override {
-    return ask<Snapshot>(deadline, [prefix = std::string(prefix)](Directory& table) {
-      return table.list(prefix, Deadline::never());
-    });
+    return ask<Snapshot>(deadline,
+                         [prefix = std::string(prefix), &server = server_](Directory& table) {
+                           auto snapshot = table.list(prefix, Deadline::never());
+                           if (snapshot) snapshot->id = server.id();
+                           return snapshot;
+                         });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
     return ask<Outcome>(deadline, [transaction, &server = server_](Directory& table) {
@@ -135,12 +141,47 @@ DirectoryServer::DirectoryServer(Simulation& simulation, Fabric& fabric)
       fabric_(fabric),
       dice_(simulation.dice(directory_concern)),
       host_(simulation.add_host("directory")) {
+  start();
+}
+
+void DirectoryServer::start() {
   host_.start([this] {
     framework::LocalDirectory table(/*first_revision=*/0);
     table_ = &table;
     static_cast<void>(coroutine::sleep_until(Deadline::never()));
     host_.end_tasks();
-    table_ = nullptr;
+    if (table_ == &table) table_ = nullptr;
+  });
+}
+
+void DirectoryServer::replace() {
+  // Nobody has joined one that was not accepted.
+  if (is_accepted_) {
+    std::array<std::uint64_t, framework::partition_count> epochs{};
+    for (std::size_t i = 0; i < epochs.size(); ++i) {
+      epochs[i] = owner_of({}, static_cast<framework::Partition>(i));
+    }
+    // Without owners nobody relies on its leases.
+    if (std::ranges::any_of(epochs, std::identity())) {
+      former_epochs_ = epochs;
+      replaced_at_ = simulation_.now();
+    }
+    is_accepted_ = false;
+  }
+  host_.kill();
+  table_ = nullptr;
+  start();
+}
+
+void DirectoryServer::accept() {
+  if (is_accepted_) return;
+  is_accepted_ = true;
+  ++generation_;
+  host_.post([this, generation = generation_] {
+    if (table_ == nullptr) return;
+    static_cast<void>(table_->commit({.puts = {{.key = framework::Cluster::generation_key(),
+                                                .value = std::to_string(generation)}}},
+                                     Deadline::never()));
   });
 }
 
@@ -148,12 +189,17 @@ std::shared_ptr<framework::Directory> DirectoryServer::directory_of(Host& node) 
   return std::make_shared<Remote>(*this, node);
 }
 
-Directory::Revision DirectoryServer::owner_of(const framework::Placement& placement,
-                                              framework::Partition partition) const {
+std::uint64_t DirectoryServer::owner_of(const framework::Placement& placement,
+                                        framework::Partition partition) const {
+  // Nodes may rely on their former leases for a while, whatever operators do.
+  const bool has_former_leases =
+      replaced_at_ != TimePoint{} && simulation_.now() < replaced_at_ + former_lease_time;
+  if (!is_accepted_ || has_former_leases) return former_epochs_[partition];
   const Directory::Entry entry = entry_of(placement, partition);
   // The node's own entry vanishes with its lease.
   const std::string node = entry.value.substr(0, entry.value.find(' '));
-  return table_ != nullptr && table_->find("nodes/" + node) ? entry.modified_at : 0;
+  if (table_ == nullptr || !table_->find("nodes/" + node)) return 0;
+  return framework::DirectoryMark::epoch(generation_, entry.modified_at);
 }
 
 std::string DirectoryServer::owner_name(const framework::Placement& placement,

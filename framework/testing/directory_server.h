@@ -10,6 +10,7 @@
 // late, or with gaps.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -49,13 +50,21 @@ class DirectoryServer {
   // The directory as `node` sees it. Lives no longer than the server.
   std::shared_ptr<framework::Directory> directory_of(Host& node);
 
-  // The revision by which the partition is owned at this moment; 0: it never had an owner, or the
-  // owner's lease has expired. May be called from anywhere.
-  framework::Directory::Revision owner_of(const framework::Placement& placement,
-                                          framework::Partition partition) const;
+  // The epoch by which the partition is owned at this moment; 0: it never had an owner, or the
+  // owner's lease has expired. May be called from anywhere. While nodes may rely on the leases of
+  // a directory that was replaced, this is what it said last.
+  std::uint64_t owner_of(const framework::Placement& placement,
+                         framework::Partition partition) const;
   // "NAME.INCARNATION EPOCH" of the owner; empty: it never had one.
   std::string owner_name(const framework::Placement& placement,
                          framework::Partition partition) const;
+
+  // Replaces it, between two steps, by an empty one under the same address:
+  // its revisions begin anew. Nodes refuse it until operators let it take
+  // over.
+  void replace();
+  void accept();
+  bool is_accepted() const { return is_accepted_; }
 
   Host& host() const { return host_; }
   void set_condition(const Condition& condition) { condition_ = condition; }
@@ -68,6 +77,8 @@ class DirectoryServer {
 
   framework::Directory::Entry entry_of(const framework::Placement& placement,
                                        framework::Partition partition) const;
+  void start();
+  std::string id() const { return "directory-" + std::to_string(host_.life()); }
   void be_slow(bool is_keepalive);
   void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);
@@ -78,6 +89,11 @@ class DirectoryServer {
   test::Random dice_;
   Condition condition_;
   Host& host_;
+  bool is_accepted_ = true;
+  TimePoint replaced_at_{};
+  std::uint64_t generation_ = 0;
+  // What the former directory said last, for the default placement.
+  std::array<std::uint64_t, framework::partition_count> former_epochs_ = {};
   framework::LocalDirectory* table_ = nullptr;  // While the host is alive.
 };
 

@@ -31,30 +31,31 @@
 namespace corolane::sim {
 
 enum class FaultKind : std::uint8_t {
-  crash,             // A process dies, and is restarted afterwards.
-  crash_in_section,  // The same at a step of a marked section (section_crashes.h).
-  power_off,         // A machine dies without notice to its peers.
-  drain,             // A node is drained, and restarted.
-  pause,             // A process stands still, or is busy with work that does not suspend.
-  skew_clock,        // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
-  few_stacks,        // A node is restarted with memory for `amount` tasks.
-  reset,             // A connection breaks.
-  delay,             // The latency between two hosts rises by up to `amount` milliseconds.
-  cut_one_way,       // Messages from one host to another are held back.
-  cut_off,           // One node is cut off from all hosts, directory and store included.
-  part,              // Two groups of nodes are cut off from each other.
-  no_leader,         // The directory has no leader.
-  slow_directory,    // The directory takes up to `amount` milliseconds longer.
-  mute_directory,    // One of `amount` answers of the directory is lost.
-  late_commits,      // One of `amount` transactions commits late; watchers learn of it later still.
-  late_lease,        // Keepalives are applied or answered up to `amount` milliseconds late.
-  late_watch,        // Changes reach watchers up to `amount` milliseconds late.
-  watch_gap,         // Watchers miss one of `amount` changes.
-  slow_store,        // The store takes up to `amount` milliseconds longer.
-  no_store,          // The store refuses everything.
-  full_store,        // The store refuses writes.
-  mute_store,        // One of `amount` writes is applied and not answered.
-  late_writes,       // One of `amount` writes is applied long after its caller gave up.
+  crash,               // A process dies, and is restarted afterwards.
+  crash_in_section,    // The same at a step of a marked section (section_crashes.h).
+  power_off,           // A machine dies without notice to its peers.
+  drain,               // A node is drained, and restarted.
+  pause,               // A process stands still, or is busy with work that does not suspend.
+  skew_clock,          // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
+  few_stacks,          // A node is restarted with memory for `amount` tasks.
+  reset,               // A connection breaks.
+  delay,               // The latency between two hosts rises by up to `amount` milliseconds.
+  cut_one_way,         // Messages from one host to another are held back.
+  cut_off,             // One node is cut off from all hosts, directory and store included.
+  part,                // Two groups of nodes are cut off from each other.
+  no_leader,           // The directory has no leader.
+  replaced_directory,  // The directory loses its data; in the end operators accept the new one.
+  slow_directory,      // The directory takes up to `amount` milliseconds longer.
+  mute_directory,      // One of `amount` answers of the directory is lost.
+  late_commits,  // One of `amount` transactions commits late; watchers learn of it later still.
+  late_lease,    // Keepalives are applied or answered up to `amount` milliseconds late.
+  late_watch,    // Changes reach watchers up to `amount` milliseconds late.
+  watch_gap,     // Watchers miss one of `amount` changes.
+  slow_store,    // The store takes up to `amount` milliseconds longer.
+  no_store,      // The store refuses everything.
+  full_store,    // The store refuses writes.
+  mute_store,    // One of `amount` writes is applied and not answered.
+  late_writes,   // One of `amount` writes is applied long after its caller gave up.
 };
 
 constexpr auto choices(FaultKind) {
@@ -72,6 +73,7 @@ constexpr auto choices(FaultKind) {
       {"cut_off", FaultKind::cut_off},
       {"part", FaultKind::part},
       {"no_leader", FaultKind::no_leader},
+      {"replaced_directory", FaultKind::replaced_directory},
       {"slow_directory", FaultKind::slow_directory},
       {"mute_directory", FaultKind::mute_directory},
       {"late_commits", FaultKind::late_commits},

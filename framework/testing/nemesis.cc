@@ -103,6 +103,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::part:
       return strike_network(fault, duration, dice);
     case FaultKind::no_leader:
+    case FaultKind::replaced_directory:
     case FaultKind::slow_directory:
     case FaultKind::mute_directory:
     case FaultKind::late_commits:
@@ -229,6 +230,9 @@ void Nemesis::strike_directory(const Fault& fault, Duration duration) {
   using Condition = DirectoryServer::Condition;
   const Duration amount = std::chrono::milliseconds(fault.amount);
   switch (fault.fault) {
+    case FaultKind::replaced_directory:
+      directory.replace();
+      return with([](Condition&) {}, [&directory](Condition&) { directory.accept(); });
     case FaultKind::no_leader:
       return with([](Condition& c) { c.has_leader = false; },
                   [](Condition& c) { c.has_leader = true; });

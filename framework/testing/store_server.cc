@@ -98,6 +98,15 @@ class StoreServer::Remote final : public framework::Store {
         });
   }
 
+  Result<framework::DirectoryMark> note_directory(const framework::DirectoryMark& mark,
+                                                  bool may_replace, Deadline deadline) override {
+    return line_.ask<framework::DirectoryMark>(
+        deadline, [&server = server_, mark, may_replace]() -> Result<framework::DirectoryMark> {
+          if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
+          return server.table_.note_directory(mark, may_replace, Deadline::never());
+        });
+  }
+
   bool is_shared() const override { return true; }
   std::string name() const override { return "simulated store"; }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "framework/cluster/detail/seeded_bugs.h"
+
 namespace corolane::framework::detail {
 namespace {
 
@@ -124,6 +126,7 @@ void ClusterTable::load(const Directory::Snapshot& snapshot) {
   *this = ClusterTable();
   for (const Directory::Entry& entry : snapshot.entries) put(entry);
   revision_ = snapshot.revision;
+  id_ = snapshot.id;
 }
 
 // Only owners: put() compares their revisions, while a node that has left since the snapshot would
@@ -168,10 +171,14 @@ void ClusterTable::put(const Directory::Entry& entry) {
       return;
     }
     Ownership& known = ownerships_[place->placement][place->partition];
-    if (known.epoch > entry.modified_at) return;
+    if (known.revision > entry.modified_at) return;
     known = {.owner = entry.value.substr(0, space),
              .node_epoch = *node_epoch,
-             .epoch = entry.modified_at};
+             .revision = entry.modified_at};
+  } else if (entry.key == generation_key()) {
+    const auto generation = number_of<std::uint64_t>(entry.value);
+    if (!generation) ++unreadable_count_;
+    generation_ = std::min(generation.value_or(generation_), DirectoryMark::generation_max);
   }
 }
 
@@ -189,7 +196,7 @@ void ClusterTable::remove(const Directory::Entry& entry) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
     Ownership& known = ownerships_[place->placement][place->partition];
-    if (known.epoch <= entry.modified_at) known = {};
+    if (known.revision <= entry.modified_at) known = {};
   }
 }
 
@@ -226,8 +233,11 @@ std::shared_ptr<const ClusterView> ClusterTable::view() const {
       const Ownership& known = ownerships[i];
       const auto found = by_name.find(known.owner);
       const bool is_alive = found != by_name.end() && found->second->epoch == known.node_epoch;
-      group.owners[i] = {.member = is_alive ? found->second : nullptr, .epoch = known.epoch};
+      group.owners[i] = {.member = is_alive ? found->second : nullptr, .epoch = epoch_of(known)};
     }
+  }
+  if (!COROLANE_SEEDED_BUG(node_epochs_reused)) {
+    for (Member& member : members) member.epoch = DirectoryMark::epoch(generation_, member.epoch);
   }
   // Moving the vector leaves its elements where they are.
   return std::make_shared<const ClusterView>(std::move(members), std::move(groups));

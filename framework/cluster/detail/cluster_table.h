@@ -19,6 +19,7 @@
 
 #include "framework/cluster/cluster_view.h"
 #include "framework/directory/directory.h"
+#include "framework/wire/directory_mark.h"
 
 namespace corolane::framework::detail {
 
@@ -29,7 +30,7 @@ class ClusterTable {
   struct Ownership {
     std::string owner;             // "NAME.INCARNATION"; empty: never owned.
     std::uint64_t node_epoch = 0;  // The owner's epoch.
-    Directory::Revision epoch = 0;
+    Directory::Revision revision = 0;
   };
   using Ownerships = std::array<Ownership, partition_count>;
 
@@ -40,6 +41,8 @@ class ClusterTable {
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
   static std::string partition_key(const Placement& placement, Partition partition);
   static std::string to_value(const Member& member);
+  // Its value is the generation of the directory; 0 without such an entry.
+  static std::string generation_key() { return key("", "generation"); }
   static std::string owner_value(std::string_view name, std::uint64_t node_epoch);
 
   // Replaces everything it knows.
@@ -51,6 +54,15 @@ class ClusterTable {
   void apply(const Directory::Change& change);
 
   Directory::Revision revision() const { return revision_; }
+  // How often operators have replaced the directory.
+  std::uint64_t generation() const { return generation_; }
+  DirectoryMark mark() const {
+    return {.id = id_, .revision = revision_, .generation = generation_};
+  }
+  // The epoch of that ownership; 0 when the partition was never owned.
+  std::uint64_t epoch_of(const Ownership& ownership) const {
+    return ownership.revision == 0 ? 0 : DirectoryMark::epoch(generation_, ownership.revision);
+  }
   // Null when there is no such node now.
   const Member* find(std::string_view name) const;
   std::vector<Member> members() const;
@@ -65,7 +77,9 @@ class ClusterTable {
   void put(const Directory::Entry& entry);
   void remove(const Directory::Entry& entry);
 
+  std::string id_;
   Directory::Revision revision_ = 0;
+  std::uint64_t generation_ = 0;
   std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.
   std::map<std::string, Directory::Revision, std::less<>> draining_;
   std::map<Placement, Ownerships> ownerships_;

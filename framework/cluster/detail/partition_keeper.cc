@@ -49,7 +49,8 @@ void PartitionKeeper::adopt() {
     const auto& known = table_.ownerships(group.placement);
     for (std::size_t i = 0; i < partition_count; ++i) {
       const auto partition = static_cast<Partition>(i);
-      const Ownership::Epoch epoch = is_mine(known[i]) ? known[i].epoch : 0;
+      Ownership::Epoch epoch = is_mine(known[i]) ? table_.epoch_of(known[i]) : 0;
+      if (epoch != 0 && COROLANE_SEEDED_BUG(generation_ignored)) epoch = known[i].revision;
       if (group.ownership->epoch(partition) == epoch) continue;
       if (epoch == 0 && COROLANE_SEEDED_BUG(cache_without_epoch)) continue;
       group.ownership->set_epoch(partition, epoch);
@@ -221,7 +222,7 @@ bool PartitionKeeper::claim(const Batch& batch) {
   std::set<std::pair<std::string, std::uint64_t>> former_owners;
   for (const Partition partition : batch.partitions) {
     auto put = put_owner(batch, partition);
-    transaction.conditions.push_back({.key = put.key, .revision = known[partition].epoch});
+    transaction.conditions.push_back({.key = put.key, .revision = known[partition].revision});
     if (!known[partition].owner.empty()) {
       former_owners.emplace(known[partition].owner, known[partition].node_epoch);
     }
@@ -288,19 +289,21 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
     return table_.ownerships(batch.group->placement)[partition];
   };
   Gift gift{.batch = batch};
-  auto& epochs = gift.epochs;
-  for (const Partition partition : batch.partitions) epochs[partition] = known(partition).epoch;
+  auto& revisions = gift.revisions;
+  for (const Partition partition : batch.partitions) {
+    revisions[partition] = known(partition).revision;
+  }
   let_move(batch);
   const auto kept = tenants_.release(batch.group->placement, batch.partitions,
                                      Deadline::after(release_time_of(batch)));
   note_reluctance(batch, kept);
   const TimePoint released = now();
-  for (const Partition partition : kept) epochs.erase(partition);
-  std::erase_if(epochs, [&](const auto& each) {
+  for (const Partition partition : kept) revisions.erase(partition);
+  std::erase_if(revisions, [&](const auto& each) {
     const auto& now_known = known(each.first);
-    return !is_mine(now_known) || now_known.epoch != each.second;
+    return !is_mine(now_known) || now_known.revision != each.second;
   });
-  if (epochs.empty()) {
+  if (revisions.empty()) {
     end_move(batch);
     return Progress::stuck;
   }
@@ -310,10 +313,10 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
   transaction.conditions.push_back({.key = ClusterTable::node_key(batch.to),
                                     .field = Field::created_at,
                                     .revision = batch.to_epoch});
-  for (const auto& [partition, epoch] : epochs) {
+  for (const auto& [partition, revision] : revisions) {
     auto put = put_owner(batch, partition);
     if (!COROLANE_SEEDED_BUG(hand_over_without_compare)) {
-      transaction.conditions.push_back({.key = put.key, .revision = epoch});
+      transaction.conditions.push_back({.key = put.key, .revision = revision});
     }
     transaction.puts.push_back(std::move(put));
     free.partitions.push_back(partition);
@@ -348,9 +351,9 @@ bool PartitionKeeper::take_back(const Gift& gift) {
   Directory::Transaction transaction;
   transaction.conditions.push_back(
       {.key = ClusterTable::node_key(name_), .field = Field::created_at, .revision = self_.epoch});
-  for (const auto& [partition, epoch] : gift.epochs) {
+  for (const auto& [partition, revision] : gift.revisions) {
     auto put = put_owner(mine, partition);
-    transaction.conditions.push_back({.key = put.key, .revision = epoch});
+    transaction.conditions.push_back({.key = put.key, .revision = revision});
     transaction.puts.push_back(std::move(put));
     mine.partitions.push_back(partition);
   }

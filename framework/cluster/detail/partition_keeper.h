@@ -109,7 +109,7 @@ class PartitionKeeper {
   // Partitions on their way to another node, and their former epochs.
   struct Gift {
     Batch batch;
-    std::map<Partition, Directory::Revision> epochs = {};
+    std::map<Partition, Directory::Revision> revisions = {};
   };
   // The back-off of a partition whose release failed.
   struct Reluctance {

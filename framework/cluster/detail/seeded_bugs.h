@@ -28,6 +28,9 @@ struct SeededBugs {
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
   bool reply_after_fence = false;          // The clock of the fence stands still.
   bool calls_after_fence = false;          // An object of a fenced node calls other objects.
+  bool directory_trusted = false;          // A node joins a directory that was replaced.
+  bool generation_ignored = false;         // The epochs of a replaced directory begin anew.
+  bool node_epochs_reused = false;         // So do the epochs of its nodes.
   bool watch_trusted = false;              // A claim relies on the watch and compares nothing.
   bool hand_over_without_compare = false;  // A hand-over does not compare the owner.
   bool version_check_off = false;          // A write replaces any version.

@@ -1,12 +1,62 @@
 // SPDX-License-Identifier: MIT
 #include "framework/node/detail/node_tenants.h"
 
+#include <chrono>
+#include <string>
 #include <vector>
 
+#include "coroutine/task.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
+namespace {
+
+// A former directory may have leases that are valid for so long.
+constexpr Duration former_lease_time = std::chrono::seconds(6);
+
+std::string text_of(const DirectoryMark& mark) {
+  return mark.id + " at revision " + std::to_string(mark.revision) + ", generation " +
+         std::to_string(mark.generation);
+}
+
+Error refused(const DirectoryMark& mark, const DirectoryMark& noted, const std::string& prefix) {
+  return Error(Code::failed_precondition,
+               "the directory was replaced or set back: it is " + text_of(mark) +
+                   ", and the owners of these objects were decided by " + text_of(noted) +
+                   ". When no node runs with that one any more, let this one take over: etcdctl "
+                   "put " +
+                   prefix + "generation " + std::to_string(noted.generation + 1));
+}
+
+}  // namespace
+
+// The store knows which directory has decided so far. Owners by another one could have the epochs
+// of owners that still serve.
+Result<void> NodeTenants::admit(const DirectoryMark& mark, Deadline deadline) {
+  Store* const store = shards_.first().store();
+  if (store == nullptr || !store->is_shared()) return {};
+  auto noted = store->note_directory(mark, /*may_replace=*/false, deadline);
+  if (!noted) return noted.error();
+  if (*noted == mark) {
+    former_gone_at_ = {};
+    return {};
+  }
+  // The former directory is gone since now at the latest.
+  if (former_gone_at_ == TimePoint{} || former_generation_ != noted->generation) {
+    former_gone_at_ = now();
+    former_generation_ = noted->generation;
+  }
+  if (mark.generation <= noted->generation) return refused(mark, *noted, prefix_);
+  log_.warning("operators have replaced the directory",
+               {{"former", text_of(*noted)}, {"now", text_of(mark)}});
+  const Deadline no_lease_is_left = Deadline::at(former_gone_at_ + former_lease_time);
+  if (auto slept = coroutine::sleep_until(no_lease_is_left); !slept) return slept;
+  noted =
+      store->note_directory(mark, /*may_replace=*/true, Deadline::after(std::chrono::seconds(5)));
+  if (!noted) return noted.error();
+  return *noted == mark || mark.continues(*noted) ? Result<void>() : refused(mark, *noted, prefix_);
+}
 
 std::vector<Partition> NodeTenants::release(const Placement& placement,
                                             std::span<const Partition> partitions,

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/cluster/cluster.h"
@@ -17,19 +19,25 @@ class NodeTenants final : public Cluster::Tenants {
  public:
   using Ownerships = std::map<Placement, std::unique_ptr<Ownership>>;
 
-  // Both outlive it.
-  NodeTenants(ShardSet& shards, const Ownerships& ownerships)
-      : shards_(shards), ownerships_(ownerships) {}
+  // All of them outlive it. `prefix` is that of the keys in the directory, for people.
+  NodeTenants(ShardSet& shards, const Ownerships& ownerships, std::string prefix, Log& log)
+      : shards_(shards), ownerships_(ownerships), prefix_(std::move(prefix)), log_(log) {}
 
   std::vector<Partition> release(const Placement& placement, std::span<const Partition> partitions,
                                  Deadline deadline) override;
   void resume(const Placement& placement, std::span<const Partition> partitions) override;
   void drop_all() override;
+  Result<void> admit(const DirectoryMark& mark, Deadline deadline) override;
   void view_changed(const std::shared_ptr<const ClusterView>& view) override;
 
  private:
   ShardSet& shards_;
   const Ownerships& ownerships_;
+  const std::string prefix_;
+  Log& log_;
+  // When the directory of that generation was first found to be gone.
+  TimePoint former_gone_at_{};
+  std::uint64_t former_generation_ = 0;
 };
 
 }  // namespace corolane::framework::detail

@@ -30,6 +30,7 @@ class ShardSet {
   void introduce();
 
   std::size_t count() const { return threads_.size() + 1; }
+  Shard& first() const { return first_; }
 
   // Runs `work` in a task of each shard at the same time; suspends until all have ended, whether or
   // not the caller is cancelled. Returns the first error, by number of the shard.

@@ -79,6 +79,10 @@ class StoreContractTest : public testing::TestWithParam<const char*> {
   // Runs `body` on a shard of its own, whose store is closed afterwards.
   void run(const std::function<void(Store&)>& body) { backend_->run(body); }
   bool is_for_threads() const { return backend_->is_for_threads(); }
+  static bool is_for_one_process() {
+    const std::string_view store = GetParam();
+    return store == "sqlite" || store == "recorded";
+  }
 
  private:
   std::unique_ptr<test::StoreBackend> backend_;
@@ -293,6 +297,23 @@ TEST_P(StoreContractTest, TheOldestTombstonesOfOnePartitionAreForgottenFirst) {
     EXPECT_EQ(version(ids[1]), 0U);
     EXPECT_EQ(version(ids[2]), 1U);
     EXPECT_EQ(version(elsewhere), 1U);
+  });
+}
+
+TEST_P(StoreContractTest, ASharedStoreBelongsToOneDirectory) {
+  const DirectoryMark first = {.id = "first", .revision = 7};
+  const DirectoryMark later = {.id = "first", .revision = 100};
+  const DirectoryMark empty = {.id = "second", .revision = 1};
+  const DirectoryMark accepted = {.id = "second", .revision = 2, .generation = 1};
+  run([&](Store& store) {
+    EXPECT_EQ(store.note_directory(first, false, soon()), first);
+    EXPECT_EQ(store.note_directory(later, false, soon()), later);
+    if (is_for_one_process()) return;
+    EXPECT_EQ(store.note_directory(first, true, soon()), later) << "it was set back";
+    EXPECT_EQ(store.note_directory(empty, true, soon()), later) << "another one";
+    EXPECT_EQ(store.note_directory(accepted, false, soon()), later) << "not yet";
+    EXPECT_EQ(store.note_directory(accepted, true, soon()), accepted);
+    EXPECT_EQ(store.note_directory(later, true, soon()), accepted) << "a former one";
   });
 }
 

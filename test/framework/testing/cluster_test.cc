@@ -104,6 +104,29 @@ TEST(SimulatedClusterTest, AStoppedNodeHandsOverItsObjects) {
   }
 }
 
+TEST(SimulatedClusterTest, AReplacedDirectoryIsRefusedUntilOperatorsAcceptIt) {
+  SimulatedCluster cluster({.seed = 8, .nodes = 3}, host_counters);
+  const auto add = [&](Duration patience) {
+    return cluster.run(
+        "client",
+        [&] {
+          const rpc::CallOptions options{.deadline = Deadline::after(patience)};
+          test::CounterClient counter(cluster.router("client"), "7");
+          EXPECT_TRUE(counter.add_for_good(one(), options));
+        },
+        patience);
+  };
+  EXPECT_TRUE(add(10s));
+  cluster.directory().replace();
+  cluster.run_for(20s);
+  EXPECT_FALSE(cluster.owner_of("corolane.test.Counter", "7")) << "nobody has joined it";
+  cluster.directory().accept();
+  EXPECT_TRUE(add(10s));
+  EXPECT_TRUE(cluster.owner_of("corolane.test.Counter", "7"));
+  EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
 TEST(SimulatedClusterTest, AnInvariantThatIsViolatedEndsTheRun) {
   SimulatedCluster cluster({.seed = 6, .nodes = 1}, host_counters);
   cluster.invariant("time stands still",

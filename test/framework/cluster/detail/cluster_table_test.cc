@@ -108,14 +108,40 @@ TEST_F(ClusterTableTest, EachPlacementHasOwnersOfItsOwn) {
   for (std::size_t i = 0; i < placements.size(); ++i) {
     EXPECT_EQ(owner(17, placements[i]).owner, "node-" + std::to_string(i) + ".1");
   }
-  EXPECT_EQ(owner(17, {.zone = "us"}).epoch, 0U) << "a placement without entries";
+  EXPECT_EQ(owner(17, {.zone = "us"}).revision, 0U) << "a placement without entries";
 }
 
 TEST_F(ClusterTableTest, TheEpochOfAnOwnershipIsTheRevisionThatLastWroteIt) {
   put("partitions/1023", "a.1 5", 8, 12);
   EXPECT_EQ(owner(1023).owner, "a.1");
   EXPECT_EQ(owner(1023).node_epoch, 5U);
-  EXPECT_EQ(owner(1023).epoch, 12U);
+  EXPECT_EQ(owner(1023).revision, 12U);
+  EXPECT_EQ(table_.epoch_of(owner(1023)), 12U);
+  EXPECT_EQ(table_.epoch_of(owner(7)), 0U) << "it never had an owner";
+}
+
+TEST_F(ClusterTableTest, AnEpochOfALaterGenerationIsLaterThanAnyRevision) {
+  put("nodes/a.1", ClusterTable::to_value(test::player_node("a")), 5);
+  put("partitions/1023", "a.1 5", 8, 12);
+  put("generation", "2", 13);
+  const std::uint64_t base = std::uint64_t{2} << 40;
+  EXPECT_EQ(table_.generation(), 2U);
+  EXPECT_EQ(table_.epoch_of(owner(1023)), base + 12);
+  EXPECT_EQ(table_.epoch_of(owner(7)), 0U);
+  const auto view = table_.view();
+  EXPECT_EQ(view->members().front().epoch, base + 5);
+  ASSERT_NE(view->find_group("game.Player"), nullptr);
+  EXPECT_EQ(view->find_group("game.Player")->owners[1023].epoch, base + 12);
+  EXPECT_NE(view->find_group("game.Player")->owners[1023].member, nullptr);
+}
+
+TEST_F(ClusterTableTest, AGenerationThatCannotBeReadChangesNothing) {
+  put("generation", "2", 13);
+  put("generation", "two", 14);
+  EXPECT_EQ(table_.generation(), 2U);
+  EXPECT_EQ(table_.unreadable_count(), 1U);
+  put("generation", "99999999999", 15);
+  EXPECT_EQ(table_.generation(), DirectoryMark::generation_max);
 }
 
 TEST_F(ClusterTableTest, AChangeThatIsOlderThanTheOwnershipIsIgnored) {
@@ -126,7 +152,7 @@ TEST_F(ClusterTableTest, AChangeThatIsOlderThanTheOwnershipIsIgnored) {
   EXPECT_EQ(owner(7).owner, "b.1");
   remove("partitions/7", 21);
   EXPECT_EQ(owner(7).owner, "");
-  EXPECT_EQ(owner(7).epoch, 0U);
+  EXPECT_EQ(owner(7).revision, 0U);
 }
 
 // A watch that lags behind a list reports the end of an earlier process of that name.
@@ -221,7 +247,7 @@ TEST_F(ClusterTableTest, UnreadableOwnershipsAreSkippedAndCounted) {
     put(entries[i].first, entries[i].second, i + 1);
     EXPECT_EQ(table_.unreadable_count(), i + 1) << entries[i].first << ": " << entries[i].second;
   }
-  EXPECT_EQ(owner(7).epoch, 0U);
+  EXPECT_EQ(owner(7).revision, 0U);
 }
 
 TEST_F(ClusterTableTest, KeysOfOthersAreNotItsConcern) {
