@@ -2,10 +2,14 @@
 #include "framework/cluster/cluster.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
+#include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
 #include "framework/cluster/detail/seeded_bugs.h"
+#include "net/crypto.h"
 
 namespace corolane::framework {
 namespace {
@@ -47,14 +51,35 @@ Result<void> Cluster::start(Deadline deadline) {
 
 Result<void> Cluster::admit(Deadline deadline) {
   if (!directory_.is_shared() || COROLANE_SEEDED_BUG(directory_trusted)) return {};
-  auto snapshot = directory_.list(ClusterTable::prefix, deadline);
-  if (!snapshot) return snapshot.error();
-  table_.load(*snapshot);
+  if (auto read = read_table(deadline); !read) return read;
+  if (table_.mark().id.empty()) {
+    std::array<std::byte, 8> id{};
+    net::fill_with_random_bytes(id);
+    auto named = directory_.commit({.conditions = {{.key = ClusterTable::id_key(), .revision = 0}},
+                                    .puts = {{.key = ClusterTable::id_key(), .value = to_hex(id)}}},
+                                   deadline);
+    if (!named) return named.error();
+    if (auto read = read_table(deadline); !read) return read;
+  }
+  // The store may not know yet how far the directory has been.
+  if (!known_.id.empty() && !is_known_noted_) {
+    const auto noted = tenants_.admit(known_, deadline);
+    is_known_noted_ = noted || noted.error().code() == Code::failed_precondition;
+  }
   auto admitted = tenants_.admit(table_.mark(), deadline);
+  if (admitted) known_ = table_.mark();
   if (!admitted && admitted.error().code() == Code::failed_precondition) {
     ++statistics_.refusal_count;
   }
   return admitted;
+}
+
+// Replaces the table, also by one of an earlier revision.
+Result<void> Cluster::read_table(Deadline deadline) {
+  auto snapshot = directory_.list(ClusterTable::prefix, deadline);
+  if (!snapshot) return snapshot.error();
+  table_.load(*snapshot);
+  return {};
 }
 
 // Returns false when it is cancelled, or the node drains.
@@ -155,19 +180,23 @@ Result<void> Cluster::wait_to_rejoin() {
 }
 
 Result<void> Cluster::read_all() {
+  // A snapshot is not older than the call.
+  const Directory::Revision seen_before = known_.revision;
   auto snapshot =
       directory_.list(ClusterTable::prefix, Deadline::after(options_.partitions.commit_time_max));
   if (!snapshot) return snapshot.error();
   ++statistics_.resync_count;
-  if (keeper_ != nullptr &&
-      (snapshot->id != table_.mark().id || snapshot->revision < self_.epoch)) {
+  ClusterTable now_known;
+  now_known.load(*snapshot);
+  const bool is_another = now_known.mark().id != table_.mark().id;
+  if (keeper_ != nullptr && directory_.is_shared() &&
+      (is_another || snapshot->revision < seen_before)) {
     log_.error("the directory was replaced or set back while the node was in the cluster",
-               {{"joined_at", self_.epoch}, {"revision", snapshot->revision}});
+               {{"seen", seen_before}, {"revision", snapshot->revision}});
     membership_.lose();
   }
   // Changes from the watch may have made the table newer than the snapshot.
-  const bool is_another = snapshot->id != table_.mark().id;
-  if (is_another || snapshot->revision >= table_.revision()) table_.load(*snapshot);
+  if (is_another || snapshot->revision >= table_.revision()) table_ = std::move(now_known);
   changed();
   return {};
 }
@@ -178,10 +207,23 @@ void Cluster::changed() {
   if (table_.revision() >= self_.epoch && table_.find(ClusterTable::name_of(self_)) == nullptr) {
     membership_.lose();
   }
+  if (known_.id != table_.mark().id || known_.revision < table_.revision()) {
+    known_ = table_.mark();
+    is_known_noted_ = false;
+  }
   keeper_->adopt();
   settled_.reset();
   claims_due_.set();
   gifts_due_.set();
+}
+
+// Another node may have joined another directory, which operators have accepted.
+void Cluster::check_directory() {
+  auto admitted =
+      tenants_.admit(table_.mark(), Deadline::after(options_.partitions.commit_time_max));
+  if (admitted || admitted.error().code() != Code::failed_precondition) return;
+  log_.error("the node leaves the cluster", {{"reason", admitted.error().to_string()}});
+  membership_.lose();
 }
 
 void Cluster::publish() {
@@ -215,6 +257,7 @@ void Cluster::resync() {
     const auto asked = look_again_.wait(Deadline::after(options_.resync_interval));
     if (!asked && asked.error().code() == Code::cancelled) return;
     look_again_.reset();
+    if (!asked) check_directory();
     const Duration pause = read_all() ? options_.resync_interval_min : options_.retry_interval;
     if (!coroutine::sleep_for(pause)) return;
   }

@@ -60,9 +60,9 @@ class Cluster : private detail::Tenants {
     // The node has lost everything that it owned, so all it knows of its objects is void. Suspends
     // until all of them are dropped.
     virtual void drop_all() = 0;
-    // Called before each join, with what the directory is at that moment. Suspends. Fails with
-    // failed_precondition when it is not the one that has decided on the owners so far: the node
-    // stays out of the cluster then, and asks again.
+    // Called before each join and now and then, with what the directory is at that moment.
+    // Suspends. Fails with failed_precondition when it is not the one that has decided on the
+    // owners so far: then the node stays out of the cluster, or leaves it, and asks again.
     virtual Result<void> admit(const DirectoryMark&, Deadline) { return {}; }
     virtual void view_changed(const std::shared_ptr<const ClusterView>& view) = 0;
 
@@ -133,6 +133,8 @@ class Cluster : private detail::Tenants {
   Result<void> admit(Deadline deadline);
   Result<void> begin(Deadline deadline);
   bool begin_again();
+  Result<void> read_table(Deadline deadline);
+  void check_directory();
   void fence(const Error& reason);
   Result<void> wait_to_rejoin();
   void follow();
@@ -153,6 +155,8 @@ class Cluster : private detail::Tenants {
   detail::RejoinPause rejoin_pause_;
   detail::ClusterTable table_;
   std::unique_ptr<detail::PartitionKeeper> keeper_;  // That of this incarnation.
+  DirectoryMark known_;  // The directory, at the latest revision that this process has seen.
+  bool is_known_noted_ = false;  // By the store.
   std::shared_ptr<const ClusterView> view_;
   // Set when the cluster has changed.
   coroutine::Event claims_due_{"partitions to claim"};

@@ -70,12 +70,9 @@ class DirectoryServer::Remote final : public framework::Directory {
                      [lease](Directory& table) { return table.revoke(lease, Deadline::never()); });
   }
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override {
-    return ask<Snapshot>(deadline,
-                         [prefix = std::string(prefix), &server = server_](Directory& table) {
-                           auto snapshot = table.list(prefix, Deadline::never());
-                           if (snapshot) snapshot->id = server.id();
-                           return snapshot;
-                         });
+    return ask<Snapshot>(deadline, [prefix = std::string(prefix)](Directory& table) {
+      return table.list(prefix, Deadline::never());
+    });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
     return ask<Outcome>(deadline, [transaction, &server = server_](Directory& table) {

@@ -78,7 +78,6 @@ class DirectoryServer {
   framework::Directory::Entry entry_of(const framework::Placement& placement,
                                        framework::Partition partition) const;
   void start();
-  std::string id() const { return "directory-" + std::to_string(host_.life()); }
   void be_slow(bool is_keepalive);
   void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);

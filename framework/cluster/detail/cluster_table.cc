@@ -126,7 +126,6 @@ void ClusterTable::load(const Directory::Snapshot& snapshot) {
   *this = ClusterTable();
   for (const Directory::Entry& entry : snapshot.entries) put(entry);
   revision_ = snapshot.revision;
-  id_ = snapshot.id;
 }
 
 // Only owners: put() compares their revisions, while a node that has left since the snapshot would
@@ -175,6 +174,8 @@ void ClusterTable::put(const Directory::Entry& entry) {
     known = {.owner = entry.value.substr(0, space),
              .node_epoch = *node_epoch,
              .revision = entry.modified_at};
+  } else if (entry.key == id_key()) {
+    id_ = entry.value;
   } else if (entry.key == generation_key()) {
     const auto generation = number_of<std::uint64_t>(entry.value);
     if (!generation) ++unreadable_count_;

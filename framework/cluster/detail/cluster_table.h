@@ -41,6 +41,9 @@ class ClusterTable {
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
   static std::string partition_key(const Placement& placement, Partition partition);
   static std::string to_value(const Member& member);
+  // Its value names the directory: it is drawn by the first node that finds none. An etcd that is
+  // made anew with the same flags has the same cluster id, so that does not suffice.
+  static std::string id_key() { return key("", "id"); }
   // Its value is the generation of the directory; 0 without such an entry.
   static std::string generation_key() { return key("", "generation"); }
   static std::string owner_value(std::string_view name, std::uint64_t node_epoch);

@@ -141,16 +141,6 @@ TEST_P(DirectoryContractTest, BeginsEmpty) {
   });
 }
 
-TEST_P(DirectoryContractTest, EverySnapshotNamesTheSameDirectory) {
-  run([](Directory& directory) {
-    const auto first = directory.list("", soon());
-    const auto second = directory.list("", soon());
-    ASSERT_TRUE(first && second);
-    EXPECT_EQ(first->id, second->id);
-    EXPECT_EQ(first->id.empty(), !directory.is_shared());
-  });
-}
-
 TEST_P(DirectoryContractTest, AnEntryKnowsWhenItWasCreatedAndChanged) {
   run([](Directory& directory) {
     const Revision before = list(directory).revision;

@@ -123,7 +123,9 @@ TEST_F(ClusterTableTest, TheEpochOfAnOwnershipIsTheRevisionThatLastWroteIt) {
 TEST_F(ClusterTableTest, AnEpochOfALaterGenerationIsLaterThanAnyRevision) {
   put("nodes/a.1", ClusterTable::to_value(test::player_node("a")), 5);
   put("partitions/1023", "a.1 5", 8, 12);
+  put("id", "a1b2", 1);
   put("generation", "2", 13);
+  EXPECT_EQ(table_.mark(), (DirectoryMark{.id = "a1b2", .revision = 13, .generation = 2}));
   const std::uint64_t base = std::uint64_t{2} << 40;
   EXPECT_EQ(table_.generation(), 2U);
   EXPECT_EQ(table_.epoch_of(owner(1023)), base + 12);
