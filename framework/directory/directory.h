@@ -45,7 +45,6 @@ class Directory {
 
   struct Snapshot {
     Revision revision = 0;            // That of the whole table.
-    std::string id = {};              // Another one after the directory was replaced.
     std::vector<Entry> entries = {};  // By key.
   };
 

@@ -86,11 +86,6 @@ std::optional<std::uint64_t> revision_in(const json& answer) {
   return number_in(*header, "revision");
 }
 
-std::string cluster_id_in(const json& answer) {
-  const auto id = number_in(answer.at("header"), "cluster_id");
-  return id ? std::to_string(*id) : std::string();
-}
-
 // Strips the prefix, which all requested keys have.
 std::optional<Directory::Entry> entry_of(const json& kv, std::string_view key_prefix) {
   if (!kv.is_object()) return {};
@@ -305,7 +300,7 @@ Result<Directory::Snapshot> EtcdJson::read_list(std::string_view text) const {
   const auto answer = read_object(text);
   const auto revision = answer ? revision_in(*answer) : std::nullopt;
   if (!revision) return strange(text);
-  Directory::Snapshot snapshot{.revision = *revision, .id = cluster_id_in(*answer)};
+  Directory::Snapshot snapshot{.revision = *revision};
   for (const json& kv : list_in(*answer, "kvs")) {
     auto entry = entry_of(kv, key_prefix_);
     if (!entry) return strange(text);
