@@ -49,7 +49,7 @@ class Fence {
     at_.store(time.time_since_epoch().count(), std::memory_order_release);
   }
 
-  // What a node whose fence has fallen waits for, step by step, before it can join again.
+  // A node whose fence has fallen waits for these steps, in their order, before it joins again.
   enum class DropStep : std::uint8_t { hand_over, objects };
   struct Drop {
     TimePoint since;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a node hosts the objects of one type.
 //
-//   node.host<Lobby>({.transient = true});
+//   node.host<Chat>({.transient = true});
 //   node.host<Match>({.placement = {.role = "match"}});
 #pragma once
 

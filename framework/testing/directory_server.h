@@ -91,7 +91,7 @@ class DirectoryServer {
   bool is_accepted_ = true;
   TimePoint replaced_at_{};
   std::uint64_t generation_ = 0;
-  // What the former directory said last, for the default placement.
+  // The last epochs of the former directory, for the default placement.
   std::array<std::uint64_t, framework::partition_count> former_epochs_ = {};
   framework::LocalDirectory* table_ = nullptr;  // While the host is alive.
 };

@@ -5,6 +5,11 @@
 // directory that was replaced, or restored from a copy, would begin with earlier revisions, and two
 // of its owners could have the same. So the store notes the directory that it belongs to. Operators
 // let another one take over by raising its generation, which counts more than any revision.
+//
+//   const DirectoryMark now = {.id = "a1b2", .revision = 40, .generation = 0};
+//   const DirectoryMark restored = {.id = "a1b2", .revision = 12, .generation = 0};
+//   check(!restored.continues(now), "its revisions begin anew");
+//   check(DirectoryMark::epoch(1, 12) > DirectoryMark::epoch(0, 40), "a later generation");
 #pragma once
 
 #include <cstdint>

@@ -64,6 +64,7 @@ Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
   const auto color = color_of(request.seat());
   if (!color) return color.error();
   if (auto on_time = end_on_time(); !on_time) return on_time.error();
+  reopen_if_long_over();
   const Token token = new_token();
   if (auto seated = room_.take_seat(*color, token); !seated) return seated.error();
   changed();
@@ -218,6 +219,17 @@ void Game::set_flag() {
   auto set = timers().after(next.remaining(), [this] { static_cast<void>(end_on_time()); },
                             {.name = "flag"});
   if (set) flag_ = *set;
+}
+
+// A name becomes free again some time after its last game ended, at the latest when that game is
+// destroyed.
+void Game::reopen_if_long_over() {
+  const auto kept = wall_clock().now().time_since_epoch() -
+                    std::chrono::milliseconds(std::as_const(*this).state().ended_at_ms());
+  if (!room_.is_over() || has_unsettled_end() || kept < config_.finished_kept) return;
+  state().Clear();
+  room_ = Room(id(), config_);
+  reminders().cancel(end_reminder);
 }
 
 void Game::end_later() {

@@ -56,6 +56,7 @@ class Game : public GameObject {
   void changed();
   // Sets the timer for the flag, for spectators: the game ends when a player's time is up.
   void set_flag();
+  void reopen_if_long_over();
   // Ensures that it is destroyed some time after its end, or when both players have left it.
   void end_later();
 

@@ -164,6 +164,8 @@ class Cluster:
             f"{build}/services/chess/chess_node",
             *("--config", "config/samples/chess-cluster.yaml"),
             *("--set", "node.shards=1", "--set", "node.log_level=debug"),
+            # The roll call finds all games.
+            *("--set", "chess.finished_kept=1d"),
             *("--set", f"node.store.redis.server=unix:{folder}/redis.sock"),
             *("--set", f"node.cluster.name={CLUSTER_NAME}"),
             *("--set", "node.cluster.listen=127.0.0.1:0"),

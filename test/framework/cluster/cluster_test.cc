@@ -307,7 +307,7 @@ TEST_F(ClusterTest, ANodeWhoseKeyIsRemovedStopsServingAndRejoins) {
   EXPECT_EQ(b->cluster().statistics().join_count, 2U);
 }
 
-// What the watchdog of a real process would do.
+// The watchdog of a real process would decide like this.
 FenceWatchdog::Verdict verdict(const TestNode& node) {
   return FenceWatchdog::verdict(node.fence, {});
 }

@@ -101,6 +101,7 @@ TEST_F(SteadyPlayTest, ACallThatReachesNoNodeFailsInTheEnd) {
 }
 
 TEST_F(SteadyPlayTest, GamesEndAsExpectedThoughANodeCrashes) {
+  nodes_.config.finished_kept = 1h;  // The roll call finds all of them.
   ChessNode a = nodes_.join("a");
   ChessNode b = nodes_.join("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
