@@ -104,6 +104,10 @@ class Node(Process):
         self.admin_port = admin_port
         self.relay = relay
 
+    def use(self, build):
+        """From its next start on it runs the program of that build."""
+        self.command[0] = str(build / Cluster.PROGRAM)
+
     @property
     def incarnation(self):
         """The name of the current process of the node in logs and records."""
@@ -132,6 +136,8 @@ class Node(Process):
 
 
 class Cluster:
+    PROGRAM = "services/chess/chess_node"
+
     def __init__(self, build, folder, node_count):
         self.folder = folder
         client, peer, *ports = free_ports(2 + 3 * node_count)
@@ -161,7 +167,7 @@ class Cluster:
         key = folder / "shared.key"
         key.write_text(secrets.token_hex(32))
         command = [
-            f"{build}/services/chess/chess_node",
+            f"{build}/{Cluster.PROGRAM}",
             *("--config", "config/samples/chess-cluster.yaml"),
             *("--set", "node.shards=1", "--set", "node.log_level=debug"),
             # The roll call finds all games.
