@@ -226,7 +226,7 @@ TEST_F(EtcdDirectoryTest, ResumesWhenItsEtcdIsBack) {
 TEST_F(EtcdDirectoryTest, AMissingAnswerMayHaveBeenACommit) {
   EtcdServer etcd;
   etcd.start();
-  run(etcd, {.request_time_max = 100ms}, [&](Directory& directory) {
+  run(etcd, {.request_time_max = 1s}, [&](Directory& directory) {
     const auto revision = put(directory, "a", "1");
     etcd.freeze();
     const auto outcome =
