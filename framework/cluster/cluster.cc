@@ -39,6 +39,10 @@ Cluster::Cluster(Directory& directory, Fence& fence, Member self,
       rejoin_pause_(options.rejoin),
       view_(table_.view()) {}
 
+Error Cluster::Tenants::refuse(const DirectoryMark&, const DirectoryMark&) const {
+  return Error(Code::failed_precondition, "the directory was set back");
+}
+
 Cluster::~Cluster() { tasks_.cancel_and_join(); }
 
 Result<void> Cluster::start(Deadline deadline) {
@@ -66,12 +70,22 @@ Result<void> Cluster::admit(Deadline deadline) {
     const auto noted = tenants_.admit(known_, deadline);
     is_known_noted_ = noted || noted.error().code() == Code::failed_precondition;
   }
-  auto admitted = tenants_.admit(table_.mark(), deadline);
+  auto admitted = check_is_admitted(deadline);
   if (admitted) known_ = table_.mark();
   if (!admitted && admitted.error().code() == Code::failed_precondition) {
     ++statistics_.refusal_count;
   }
   return admitted;
+}
+
+Result<void> Cluster::check_is_admitted(Deadline deadline) {
+  const auto noted = tenants_.admit(table_.mark(), deadline);
+  if (!noted) return noted.error();
+  if (noted->revision <= table_.revision()) return {};
+  // Another node has seen a later revision meanwhile, or the directory was set back: then it is
+  // behind what is noted, whenever it is read.
+  if (auto read = read_table(deadline); !read) return read;
+  return table_.mark().continues(*noted) ? Result<void>() : tenants_.refuse(table_.mark(), *noted);
 }
 
 // Replaces the table, also by one of an earlier revision.
@@ -221,6 +235,8 @@ void Cluster::changed() {
 void Cluster::check_directory() {
   auto admitted =
       tenants_.admit(table_.mark(), Deadline::after(options_.partitions.commit_time_max));
+  // The next snapshot must not be older than what another node has seen.
+  if (admitted && admitted->revision > known_.revision) known_ = *admitted;
   if (admitted || admitted.error().code() != Code::failed_precondition) return;
   log_.error("the node leaves the cluster", {{"reason", admitted.error().to_string()}});
   membership_.lose();

@@ -61,9 +61,12 @@ class Cluster : private detail::Tenants {
     // until all of them are dropped.
     virtual void drop_all() = 0;
     // Called before each join and now and then, with what the directory is at that moment.
-    // Suspends. Fails with failed_precondition when it is not the one that has decided on the
-    // owners so far: then the node stays out of the cluster, or leaves it, and asks again.
-    virtual Result<void> admit(const DirectoryMark&, Deadline) { return {}; }
+    // Suspends. Returns the latest mark of this directory that any node has told. Fails with
+    // failed_precondition when another directory has decided on the owners so far: then the node
+    // stays out of the cluster, or leaves it, and asks again.
+    virtual Result<DirectoryMark> admit(const DirectoryMark& mark, Deadline) { return mark; }
+    // The error when `mark` is behind what was noted: the directory was set back.
+    virtual Error refuse(const DirectoryMark& mark, const DirectoryMark& noted) const;
     virtual void view_changed(const std::shared_ptr<const ClusterView>& view) = 0;
 
    protected:
@@ -131,6 +134,7 @@ class Cluster : private detail::Tenants {
   void publish();
   void run();
   Result<void> admit(Deadline deadline);
+  Result<void> check_is_admitted(Deadline deadline);
   Result<void> begin(Deadline deadline);
   bool begin_again();
   Result<void> read_table(Deadline deadline);

@@ -20,42 +20,45 @@ std::string text_of(const DirectoryMark& mark) {
          std::to_string(mark.generation);
 }
 
-Error refused(const DirectoryMark& mark, const DirectoryMark& noted, const std::string& prefix) {
-  return Error(Code::failed_precondition,
-               "the directory was replaced or set back: it is " + text_of(mark) +
-                   ", and the owners of these objects were decided by " + text_of(noted) +
-                   ". When no node runs with that one any more, let this one take over: etcdctl "
-                   "put " +
-                   prefix + "generation " + std::to_string(noted.generation + 1));
-}
-
 }  // namespace
 
 // The store knows which directory has decided so far. Owners by another one could have the epochs
 // of owners that still serve.
-Result<void> NodeTenants::admit(const DirectoryMark& mark, Deadline deadline) {
+Result<DirectoryMark> NodeTenants::admit(const DirectoryMark& mark, Deadline deadline) {
   Store* const store = shards_.first().store();
-  if (store == nullptr || !store->is_shared()) return {};
+  if (store == nullptr || !store->is_shared()) return mark;
+  const auto is_same = [&mark](const DirectoryMark& noted) {
+    return noted.id == mark.id && noted.generation == mark.generation;
+  };
   auto noted = store->note_directory(mark, /*may_replace=*/false, deadline);
-  if (!noted) return noted.error();
-  if (*noted == mark) {
+  if (!noted) return noted;
+  if (is_same(*noted)) {
     former_gone_at_ = {};
-    return {};
+    return noted;
   }
   // The former directory is gone since now at the latest.
   if (former_gone_at_ == TimePoint{} || former_generation_ != noted->generation) {
     former_gone_at_ = now();
     former_generation_ = noted->generation;
   }
-  if (mark.generation <= noted->generation) return refused(mark, *noted, prefix_);
+  if (mark.generation <= noted->generation) return refuse(mark, *noted);
   log_.warning("operators have replaced the directory",
                {{"former", text_of(*noted)}, {"now", text_of(mark)}});
   const Deadline no_lease_is_left = Deadline::at(former_gone_at_ + former_lease_time);
-  if (auto slept = coroutine::sleep_until(no_lease_is_left); !slept) return slept;
+  if (auto slept = coroutine::sleep_until(no_lease_is_left); !slept) return slept.error();
   noted =
       store->note_directory(mark, /*may_replace=*/true, Deadline::after(std::chrono::seconds(5)));
-  if (!noted) return noted.error();
-  return *noted == mark || mark.continues(*noted) ? Result<void>() : refused(mark, *noted, prefix_);
+  if (!noted || is_same(*noted)) return noted;
+  return refuse(mark, *noted);
+}
+
+Error NodeTenants::refuse(const DirectoryMark& mark, const DirectoryMark& noted) const {
+  return Error(Code::failed_precondition,
+               "the directory was replaced or set back: it is " + text_of(mark) +
+                   ", and the owners of these objects were decided by " + text_of(noted) +
+                   ". When no node runs with that one any more, let this one take over: etcdctl "
+                   "put " +
+                   prefix_ + "generation " + std::to_string(noted.generation + 1));
 }
 
 std::vector<Partition> NodeTenants::release(const Placement& placement,

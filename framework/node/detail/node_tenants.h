@@ -27,7 +27,8 @@ class NodeTenants final : public Cluster::Tenants {
                                  Deadline deadline) override;
   void resume(const Placement& placement, std::span<const Partition> partitions) override;
   void drop_all() override;
-  Result<void> admit(const DirectoryMark& mark, Deadline deadline) override;
+  Result<DirectoryMark> admit(const DirectoryMark& mark, Deadline deadline) override;
+  Error refuse(const DirectoryMark& mark, const DirectoryMark& noted) const override;
   void view_changed(const std::shared_ptr<const ClusterView>& view) override;
 
  private:

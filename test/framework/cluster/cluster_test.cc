@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/wait_queue.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/directory/local_directory.h"
@@ -58,6 +60,10 @@ class TestNode final : private Cluster::Tenants {
     return ownership.holds(partition, ownership.epoch(partition));
   }
 
+  // What the other nodes have told of the directory, in place of a store.
+  std::function<DirectoryMark(const DirectoryMark& mark)> noted = [](const DirectoryMark& mark) {
+    return mark;
+  };
   FaultyDirectory directory;
   Fence fence{now};
   Ownership ownership{fence};
@@ -87,6 +93,7 @@ class TestNode final : private Cluster::Tenants {
     for (const Partition partition : partitions) released.erase(partition);
   }
   void drop_all() override { last_at_least(drop_lasts); }
+  Result<DirectoryMark> admit(const DirectoryMark& mark, Deadline) override { return noted(mark); }
   static void last_at_least(Duration time) {
     coroutine::WaitQueue never("the end of a handler");
     const Deadline deadline = Deadline::after(time);
@@ -130,6 +137,46 @@ TEST_F(ClusterTest, TheFirstNodeOwnsEverything) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   EXPECT_EQ(a->owned_count(), partition_count);
+}
+
+// The store has heard of a change that this node's snapshot is too old to have.
+TEST_F(ClusterTest, ANodeJoinsWhenAnotherOneHasSeenALaterRevisionMeanwhile) {
+  auto a = make("a");
+  TestNode b(table_, "b");
+  b.noted = [&](DirectoryMark mark) {
+    const auto put = table_.commit({.puts = {{.key = "news", .value = "1"}}}, Deadline::never());
+    EXPECT_TRUE(put);
+    mark.revision = put->revision;
+    return mark;
+  };
+  b.start();
+  ASSERT_TRUE(coroutine::sleep_for(2min));
+  EXPECT_EQ(b.cluster().statistics().fence_count, 0U);
+  EXPECT_EQ(b.cluster().statistics().refusal_count, 0U);
+}
+
+TEST_F(ClusterTest, ADirectoryBehindWhatIsNotedIsRefused) {
+  TestNode node(table_, "a");
+  node.noted = [](DirectoryMark mark) {
+    mark.revision += 1'000;
+    return mark;
+  };
+  EXPECT_THAT(node.cluster().start(Deadline::after(5s)),
+              test::fails_with(Code::failed_precondition));
+  EXPECT_EQ(node.cluster().statistics().refusal_count, 1U);
+}
+
+TEST_F(ClusterTest, ANodeLeavesADirectoryThatFallsBehindWhatIsNoted) {
+  auto a = make("a");
+  ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
+  a->noted = [](DirectoryMark mark) {
+    mark.revision += 1'000;
+    return mark;
+  };
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_EQ(a->cluster().statistics().fence_count, 1U);
+  EXPECT_EQ(a->owned_count(), 0U);
+  EXPECT_GT(a->cluster().statistics().refusal_count, 1U);
 }
 
 TEST_F(ClusterTest, ANewNodeTakesItsShareFromTheOthers) {
