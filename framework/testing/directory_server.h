@@ -59,12 +59,10 @@ class DirectoryServer {
   std::string owner_name(const framework::Placement& placement,
                          framework::Partition partition) const;
 
-  // Replaces it, between two steps, by an empty one under the same address:
-  // its revisions begin anew. Nodes refuse it until operators let it take
-  // over.
+  // Replaces it, between two steps, by an empty one under the same address: its revisions begin
+  // anew. Nodes refuse it until operators let it take over.
   void replace();
   void accept();
-  bool is_accepted() const { return is_accepted_; }
 
   Host& host() const { return host_; }
   void set_condition(const Condition& condition) { condition_ = condition; }

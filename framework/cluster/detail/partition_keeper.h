@@ -80,8 +80,7 @@ class PartitionKeeper {
   // objects, and a partition of a node that is gone must not wait for those. A partition on its way
   // to another node is not claimed before its hand-over is decided.
 
-  // Claims what is due. Returns false when some is left to be tried
-  // again. Suspends.
+  // Claims what is due. Returns false when some is left to be tried again. Suspends.
   bool claim_due();
   // Decides a hand-over with an unknown outcome, or hands over one batch. Suspends.
   Progress give_due();
