@@ -2,9 +2,14 @@
 // How a node hosts the objects of one type.
 //
 //   node.host<Chat>({.transient = true});
-//   node.host<Match>({.placement = {.role = "match"}});
+//   node.host<Match>({.placement = {.role = "match"}, .idle_time_max = 30s});
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "coroutine/base/clock.h"
 #include "framework/cluster/cluster_view.h"
 
 namespace corolane::framework {
@@ -17,6 +22,12 @@ struct HostOptions {
   // or its node crashes, its state and its request ids are gone. One node owns each of them as
   // always, by its lease alone. They have no durable methods, and setting a reminder fails.
   bool transient = false;
+  // In the place of node.objects.idle_time_max and mailbox_max, for objects of this type.
+  std::optional<Duration> idle_time_max = {};
+  std::optional<std::uint32_t> mailbox_max = {};
+  // A change is written this long after it was made, unless a durable call stores it earlier. So it
+  // is what a crash may lose: less of it means more writes.
+  Duration save_after = std::chrono::milliseconds(500);
 };
 
 }  // namespace corolane::framework

@@ -9,7 +9,7 @@
 //
 //   class Counter : public CounterObject {
 //     Result<AddReply> add(const AddRequest& request, rpc::Context&) override {
-//       state().set_value(state().value() + request.amount());
+//       change().set_value(state().value() + request.amount());
 //       return reply_with(state());
 //     }
 //     Result<GetReply> get(const GetRequest&, rpc::Context&) const override { ... }
@@ -46,8 +46,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "coroutine/base/deadline.h"
@@ -109,6 +111,24 @@ class ObjectBase : public rpc::Service {
   // a turn with cancelled, and with aborted when the object leaves this node: then leave the state
   // alone and return that error; a read_only call continues on the object's new node.
   Result<void> wait_for(coroutine::Event& event, Deadline deadline) const;
+  // Gives up the turn until `predicate` is true, and takes one again. It is asked at once, and then
+  // at the end of each turn that may have changed the object; so it must not suspend. False: the
+  // deadline has passed first. An error means that the call is over: return it.
+  Result<bool> wait_until(const std::function<bool()>& predicate,
+                          Deadline deadline = Deadline::never()) const;
+  // Runs `work` without the turn, and takes one again: for calls of others that may take long, or
+  // may call back. Returns what `work` returns, a Result. It is cancelled at the deadline, and when
+  // the object leaves this node. Fails as wait_for(): after deadline_exceeded the handler has its
+  // turn again; after any other error of this function it has none.
+  //   auto reply = outside([&] { return BankClient(router(), name).pay(bill); }, deadline);
+  template <typename F>
+  std::invoke_result_t<F&> outside(F work, Deadline deadline = Deadline::never()) const {
+    std::optional<std::invoke_result_t<F&>> result;
+    auto back = run_outside([&] { result.emplace(work()); }, deadline);
+    const bool is_late = !back && back.error().code() == Code::deadline_exceeded;
+    if (back || (is_late && result && *result)) return *std::move(result);
+    return back.error();
+  }
   // Stores changes now, rather than within a second. Suspends, in the object's turn. Fails as
   // Store::write(); the write is retried later.
   Result<void> save();
@@ -136,16 +156,17 @@ class ObjectBase : public rpc::Service {
           handler(next ? Result<Publication<T>>(Publication<T>(*next)) : next.error());
         });
   }
-  // Marks state() as changed; the non-const state() does so as well.
-  void mark_changed();
 
  private:
   friend class detail::ObjectCell;
+  template <typename State>
+  friend class Object;
   template <typename State, typename Event>
   friend class PublishingObject;
 
   // Implements PublishingObject::publish() and position(). A message that nobody would read may be
   // null.
+  Result<void> run_outside(const std::function<void()>& work, Deadline deadline) const;
   bool is_followed() const;
   void publish_message(std::shared_ptr<const google::protobuf::Message> message);
   Position published() const;
@@ -153,6 +174,7 @@ class ObjectBase : public rpc::Service {
       detail::Broadcast::Reader reader,
       std::move_only_function<void(const Result<detail::Published>&)> handler);
   virtual google::protobuf::Message& state_message() = 0;
+  void begin_change();
 
   detail::ObjectCell* cell_ = nullptr;
 };
@@ -160,14 +182,13 @@ class ObjectBase : public rpc::Service {
 template <typename State>
 class Object : public ObjectBase {
  protected:
-  // The state, to be modified. A change through a reference that was kept across a suspension is
-  // not stored: call state() again.
-  State& state() {
-    mark_changed();
+  const State& state() const { return state_; }
+  // The state, to be modified: it will be stored. Good until the handler suspends; afterwards call
+  // change() again.
+  State& change() {
+    begin_change();
     return state_;
   }
-  // The state that read_only methods see.
-  const State& state() const { return state_; }
 
  private:
   google::protobuf::Message& state_message() final { return state_; }

@@ -38,7 +38,7 @@ Result<rules::Color> color_of(Seat seat) {
 }  // namespace
 
 Result<void> Game::on_activate() {
-  auto room = Room::restore(id(), config_, std::as_const(*this).state());
+  auto room = Room::restore(id(), config_, state());
   if (!room) return room.error();
   room_ = *std::move(room);
   if (has_unsettled_end()) settle_soon();
@@ -57,7 +57,7 @@ Result<void> Game::on_reminder(const framework::Reminder& reminder) {
 
 // Stores the clocks, so that the time until now is charged.
 void Game::on_deactivate() {
-  if (room_.both_seated() && !room_.is_over()) room_.store(state());
+  if (room_.both_seated() && !room_.is_over()) room_.store(change());
 }
 
 Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
@@ -68,7 +68,7 @@ Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
   const Token token = new_token();
   if (auto seated = room_.take_seat(*color, token); !seated) return seated.error();
   changed();
-  state().mutable_seats(std::to_underlying(*color))->set_player(request.player());
+  change().mutable_seats(std::to_underlying(*color))->set_player(request.player());
 
   JoinReply reply;
   reply.set_token(token);
@@ -196,9 +196,9 @@ Result<void> Game::wait_for_change(Deadline deadline) const {
 }
 
 void Game::changed() {
-  room_.store(state());
+  room_.store(change());
   if (room_.is_over() && state().ended_at_ms() == 0) {
-    state().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
+    change().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
     if (has_unsettled_end()) {
       settle_soon();
       // Needed if this node dies first, or a player object stays unavailable.
@@ -224,17 +224,17 @@ void Game::set_flag() {
 // A name becomes free again some time after its last game ended, at the latest when that game is
 // destroyed.
 void Game::reopen_if_long_over() {
-  const auto kept = wall_clock().now().time_since_epoch() -
-                    std::chrono::milliseconds(std::as_const(*this).state().ended_at_ms());
+  const auto kept =
+      wall_clock().now().time_since_epoch() - std::chrono::milliseconds(state().ended_at_ms());
   if (!room_.is_over() || has_unsettled_end() || kept < config_.finished_kept) return;
-  state().Clear();
+  change().Clear();
   room_ = Room(id(), config_);
   reminders().cancel(end_reminder);
 }
 
 void Game::end_later() {
   using std::chrono::milliseconds;
-  const milliseconds ended_at(std::as_const(*this).state().ended_at_ms());
+  const milliseconds ended_at(state().ended_at_ms());
   const auto present = reminders().find(end_reminder);
   if (ended_at == milliseconds::zero()) {
     if (present) return;
@@ -267,17 +267,17 @@ Result<void> Game::settle(const google::protobuf::Empty&, rpc::Context& context)
 // A saga: the rating change is decided and stored, then each player is notified until it has stored
 // it. If that is interrupted, it starts again at the next activation, which a reminder ensures.
 Result<void> Game::change_ratings(Deadline deadline) {
-  if (!std::as_const(*this).state().has_transfer()) {
+  if (!state().has_transfer()) {
     std::int32_t to_white = 0;
     auto ended = without_turn(deadline, [&] { return end_for_players(to_white); });
     if (!ended) return ended;
-    state().mutable_transfer()->set_to_white(to_white);
+    change().mutable_transfer()->set_to_white(to_white);
   }
   if (auto saved = save(); !saved) return saved;
-  const std::int32_t to_white = std::as_const(*this).state().transfer().to_white();
+  const std::int32_t to_white = state().transfer().to_white();
   if (auto told = without_turn(deadline, [&] { return tell_players(to_white); }); !told)
     return told;
-  state().mutable_transfer()->set_is_done(true);
+  change().mutable_transfer()->set_is_done(true);
   reminders().cancel(settle_reminder);
   return {};
 }

@@ -19,7 +19,7 @@ std::int32_t bounded(std::int64_t change) {
 }  // namespace
 
 Result<void> Player::on_activate() {
-  for (const EndedGame& game : std::as_const(*this).state().unscored_games()) {
+  for (const EndedGame& game : state().unscored_games()) {
     static_cast<void>(GameClient(router(), game.name()).settle({}));
   }
   return {};
@@ -40,7 +40,7 @@ Result<LookAtPlayerReply> Player::end_game(const EndGameRequest& request, rpc::C
       return Error(Code::resource_exhausted,
                    "player \"" + id() + "\" has too many games that have not scored");
     }
-    *state().add_unscored_games() = request.game();
+    *change().add_unscored_games() = request.game();
   }
   return look({}, context);
 }
@@ -53,20 +53,20 @@ Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::
   if (place < 0) return google::protobuf::Empty();
   switch (request.result()) {
     case ScoreRequest::WIN:
-      state().set_wins(state().wins() + 1);
+      change().set_wins(state().wins() + 1);
       break;
     case ScoreRequest::DRAW:
-      state().set_draws(state().draws() + 1);
+      change().set_draws(state().draws() + 1);
       break;
     case ScoreRequest::LOSS:
-      state().set_losses(state().losses() + 1);
+      change().set_losses(state().losses() + 1);
       break;
     default:
       return Error(Code::invalid_argument, "result: WIN, DRAW or LOSS");
   }
   const std::int64_t before = bounded(state().rating_change());
-  state().set_rating_change(bounded(before + request.rating_change()));
-  state().mutable_unscored_games()->DeleteSubrange(place, 1);
+  change().set_rating_change(bounded(before + request.rating_change()));
+  change().mutable_unscored_games()->DeleteSubrange(place, 1);
   return google::protobuf::Empty();
 }
 

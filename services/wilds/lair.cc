@@ -4,7 +4,7 @@
 namespace corolane::services::wilds {
 
 Result<StoreReply> Lair::store(const StoreRequest& request, rpc::Context&) {
-  state().set_gold(state().gold() + request.gold());
+  change().set_gold(state().gold() + request.gold());
   StoreReply reply;
   reply.set_hoard(state().gold());
   return reply;

@@ -29,7 +29,7 @@ class Counter : public CounterObject {
   Result<CounterReply> add(const AddRequest& request, rpc::Context&) override {
     const auto value = state().value();
     if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
-    state().set_value(value + request.amount());
+    change().set_value(value + request.amount());
     changed_.pulse();
     if (request.then_fail()) return Error(Code::failed_precondition, "as was asked for");
     return reply();
@@ -54,7 +54,7 @@ class Counter : public CounterObject {
                          rpc::Context& context) override {
     context.reply_headers().add("counter", id());
     for (std::uint32_t i = 0; i < request.count(); ++i) {
-      state().set_value(state().value() + request.amount());
+      change().set_value(state().value() + request.amount());
       changed_.pulse();
       auto written = values.write(reply(request.ballast_bytes()));
       if (!written && !request.ignores_errors()) return written;
@@ -76,7 +76,7 @@ class Counter : public CounterObject {
   // The counter "who" fails with its caller's principal.
   Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context& context) override {
     if (id() == "who") return Error(Code::aborted, "you are " + context.principal().id);
-    state().set_value(state().value() + 1);
+    change().set_value(state().value() + 1);
     if (request.ids().empty()) return reply();
     AddAlongRequest rest;
     rest.mutable_ids()->Assign(request.ids().begin() + 1, request.ids().end());

@@ -43,6 +43,7 @@ class Puppet : public PuppetObject {
   Result<PuppetState> look(const RunRequest&, rpc::Context&) const override { return state(); }
 
   // For the test.
+  using Object::change;
   using Object::state;
   using ObjectBase::deactivate;
   using ObjectBase::destroy;

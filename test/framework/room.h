@@ -31,7 +31,7 @@ class Room : public RoomObject {
   Result<RoomPicture> say(const SayRequest& request, rpc::Context&) override {
     const std::uint32_t times = std::max(request.times(), 1U);
     for (std::uint32_t i = 0; i < times; ++i) {
-      state().set_said_count(state().said_count() + 1);
+      change().set_said_count(state().said_count() + 1);
       RoomEvent event;
       event.set_number(state().said_count());
       event.set_text(request.text());
@@ -79,7 +79,7 @@ class Listener : public ListenerObject {
   // Leaves a change of the state to store.
   Result<ListenReply> listen_for_good(const ListenRequest& request,
                                       rpc::Context& context) override {
-    mark_changed();
+    static_cast<void>(change());
     return listen(request, context);
   }
   Result<ListenReply> leave(const ListenRequest& request, rpc::Context&) override {
@@ -93,9 +93,9 @@ class Listener : public ListenerObject {
     if (!event) {
       failure_ = event.error().to_string();
     } else if (event->is_gap()) {
-      state().set_gap_count(state().gap_count() + 1);
+      change().set_gap_count(state().gap_count() + 1);
     } else {
-      state().add_texts((*event)->text());
+      change().add_texts((*event)->text());
       if ((*event)->text() == request.leaves_at()) rooms_.erase(std::string(request.room()));
       static_cast<void>(
           coroutine::sleep_for(std::chrono::milliseconds(request.pause_milliseconds())));

@@ -28,7 +28,7 @@ class AlarmOwner {
   // It lives in memory only, so no reminder could wake it.
   virtual bool is_transient() const { return false; }
 
-  // The state of the object has changed and will be stored.
+  // The state of the object is about to change and will be stored.
   virtual void mark_changed() = 0;
   // Stores it now. Suspends. A failed write is repeated within a second.
   virtual void save_now() = 0;

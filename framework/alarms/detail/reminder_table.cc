@@ -77,12 +77,13 @@ Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace
                                              std::to_string(name.size()));
   }
   Entry* entry = find_entry(name);
+  if (entry == nullptr && entries_.size() >= reminder_count_max) {
+    return Error(Code::resource_exhausted,
+                 std::string(owner_.type_name()) + " " + quote(owner_.id()) + " has " +
+                     std::to_string(reminder_count_max) + " reminders already");
+  }
+  owner_.mark_changed();
   if (entry == nullptr) {
-    if (entries_.size() >= reminder_count_max) {
-      return Error(Code::resource_exhausted,
-                   std::string(owner_.type_name()) + " " + quote(owner_.id()) + " has " +
-                       std::to_string(reminder_count_max) + " reminders already");
-    }
     entries_.push_back({.name = std::string(name), .pace = *pace});
     entry = &entries_.back();
   }
@@ -90,7 +91,6 @@ Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace
   entry->generation = ++last_generation_;
   entry->failed_count = 0;
   entry->not_before = {};
-  owner_.mark_changed();
   arm();
   return {};
 }
@@ -98,8 +98,8 @@ Result<void> ReminderTable::set(std::string_view name, Result<ReminderPace> pace
 void ReminderTable::cancel(std::string_view name) {
   Entry* const entry = find_entry(name);
   if (entry == nullptr) return;
-  entries_.erase(entries_.begin() + (entry - entries_.data()));
   owner_.mark_changed();
+  entries_.erase(entries_.begin() + (entry - entries_.data()));
   arm();
 }
 
@@ -129,6 +129,12 @@ Result<void> ReminderTable::load(const ObjectRecord& record) {
   }
   arm();
   return {};
+}
+
+void ReminderTable::restore(const ObjectRecord& record) {
+  entries_.clear();
+  // They were loaded or set before, so they are valid.
+  static_cast<void>(load(record));
 }
 
 void ReminderTable::store(ObjectRecord& record) const {

@@ -42,6 +42,8 @@ class ReminderTable {
   // The time of the next reminder, at which the object is woken if it sleeps.
   std::optional<WallTime> wake_at() const;
   Result<void> load(const ObjectRecord& record);
+  // Makes them those of `record`, which store() has filled in.
+  void restore(const ObjectRecord& record);
   void store(ObjectRecord& record) const;
 
  private:

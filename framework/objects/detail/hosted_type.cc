@@ -16,7 +16,7 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
       ownership_(ownership),
       factory_(std::move(factory)),
       object_bytes_(object_bytes),
-      is_transient_(options.transient),
+      options_(options),
       partition_of_(type.name),
       rows_(type.methods.begin(), type.methods.end()) {
   for (rpc::Method& row : rows_) {

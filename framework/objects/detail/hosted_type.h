@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,7 +41,8 @@ class HostedType final : public rpc::Service, public RemindedType {
   // The ownership of its placement's partitions.
   const Ownership& ownership() const override { return ownership_; }
   Partition partition_of(std::string_view id) const override { return partition_of_(id); }
-  bool is_transient() const { return is_transient_; }
+  bool is_transient() const { return options_.transient; }
+  const HostOptions& options() const { return options_; }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
   std::size_t object_bytes() const { return object_bytes_; }
   // The part of object_bytes() that is the empty state.
@@ -90,6 +92,9 @@ class HostedType final : public rpc::Service, public RemindedType {
     return by_partition_[partition];
   }
 
+  // All cells, the least recently used first; cells in use are anywhere.
+  std::list<ObjectCell*> by_use;
+
   // Updated by its host and the host's helpers; active_count is filled in by statistics().
   ObjectStatistics counts;
   ObjectStatistics statistics() const;
@@ -107,7 +112,7 @@ class HostedType final : public rpc::Service, public RemindedType {
   const Ownership& ownership_;
   const Factory factory_;
   const std::size_t object_bytes_;
-  const bool is_transient_;
+  const HostOptions options_;
   std::size_t empty_state_bytes_ = 0;  // 0 until the first object.
   const PartitionHash partition_of_;
   std::vector<rpc::Method> rows_;  // Their invoke finds the object first.

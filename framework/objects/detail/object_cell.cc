@@ -5,6 +5,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -27,6 +29,15 @@ Result<void> ObjectBase::wait_for(coroutine::Event& event, Deadline deadline) co
   return cell_->type().host().wait_for(*cell_, event, deadline);
 }
 
+Result<bool> ObjectBase::wait_until(const std::function<bool()>& predicate,
+                                    Deadline deadline) const {
+  return cell_->type().host().wait_until(*cell_, predicate, deadline);
+}
+
+Result<void> ObjectBase::run_outside(const std::function<void()>& work, Deadline deadline) const {
+  return cell_->type().host().run_outside(*cell_, work, deadline);
+}
+
 void ObjectBase::destroy() { cell_->destroy(); }
 
 void ObjectBase::deactivate() { cell_->leave_soon(); }
@@ -45,7 +56,7 @@ ObjectReminders ObjectBase::reminders() {
 
 const WallClock& ObjectBase::wall_clock() const { return cell_->wall_clock(); }
 
-void ObjectBase::mark_changed() {
+void ObjectBase::begin_change() {
   // In a constructor there is nothing to store yet.
   if (cell_ != nullptr) cell_->mark_changed();
 }
@@ -102,6 +113,7 @@ Error ObjectCell::moved() const {
 }
 
 void ObjectCell::mark_changed() {
+  if (is_durable_turn_) keep_for_undo();
   if (is_changed_ || (type_.is_transient() && !is_destroyed_)) return;
   is_changed_ = true;
   changed_since_ = coroutine::Scheduler::current().turn_time();
@@ -212,20 +224,6 @@ void ObjectCell::release_abandoned_seal(Deadline deadline) {
   static_cast<void>(surroundings_.store.release(key(), std::exchange(epoch_, 0), deadline));
 }
 
-void ObjectCell::set_closing(bool is_closing) {
-  is_closing_ = is_closing;
-  if (!is_closing) return;
-  for (coroutine::Event* const event : awaited_) event->pulse();
-}
-
-Result<void> ObjectCell::wait_outside(coroutine::Event& event, Deadline deadline) {
-  if (is_closing_) return moved();
-  awaited_.push_back(&event);
-  auto waited = event.wait(deadline);
-  awaited_.erase(std::ranges::find(awaited_, &event));
-  return is_closing_ ? moved() : waited;
-}
-
 ObjectCell::Handler* ObjectCell::find_handler(const rpc::RequestId& request_id) const {
   for (Handler* handler = handlers_; handler != nullptr; handler = handler->next_) {
     if (handler->request_id_ == request_id) return handler;
@@ -246,6 +244,7 @@ void ObjectCell::drop() {
   is_closing_ = false;
   alarms_.reset();
   end_publishing();
+  undo_.reset();
   object_.reset();
   ledger_.reset();
   is_changed_ = is_lost_ = is_destroyed_ = wants_to_leave_ = hides_change_ = false;
@@ -255,6 +254,7 @@ void ObjectCell::drop() {
 }
 
 void ObjectCell::destroy() {
+  if (is_durable_turn_) keep_for_undo();
   is_destroyed_ = true;
   mark_changed();
   hide_change();
@@ -308,7 +308,9 @@ void ObjectCell::note_written() {
   row_is_empty_ = is_destroyed_;
   is_lost_ = is_destroyed_ && !COROLANE_SEEDED_BUG(destroyed_and_served);
   is_changed_ = hides_change_ = false;
+  undo_.reset();
   release_held();
+  if (is_durable_turn_) kept_position_ = published();
   measure();
 }
 
@@ -339,6 +341,7 @@ std::string ObjectCell::serialise() {
   // A tombstone keeps the ledger: the retry of a call that has destroyed its object gets its reply.
   if (!is_destroyed_) {
     serialise_in_order(object_->state_message(), *record.mutable_state());
+    stored_hash_ = std::hash<std::string_view>()(record.state());
     if (alarms_ != nullptr) alarms_->reminders.store(record);
   }
   const bool forgets = COROLANE_SEEDED_BUG(request_ids_outside_state) ||
@@ -351,6 +354,13 @@ std::string ObjectCell::serialise() {
   record.AppendToString(&bytes);
   ledger_->append_to(bytes);
   return bytes;
+}
+
+bool ObjectCell::has_unmarked_change() {
+  if (is_changed_ || !has_written_ || is_destroyed_ || !is_active()) return false;
+  std::string state;
+  serialise_in_order(object_->state_message(), state);
+  return std::hash<std::string_view>()(state) != stored_hash_;
 }
 
 void ObjectCell::measure() {

@@ -12,7 +12,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +35,7 @@
 #include "framework/objects/detail/object_visitor.h"
 #include "framework/objects/detail/owners.h"
 #include "framework/objects/detail/request_ledger.h"
+#include "framework/objects/detail/undo_point.h"
 #include "framework/objects/object.h"
 #include "framework/push/detail/topic.h"
 #include "framework/store/store.h"
@@ -45,6 +48,11 @@ class HostedType;
 
 // The part of the mailbox that a call occupies: see ObjectHost::Options::mailbox_max.
 enum class MailboxPart : std::uint8_t { writers, readers, waiting_writers };
+
+class ObjectCell;
+
+// By the time at which they are to be written.
+using UnsavedObjects = std::multimap<TimePoint, ObjectCell*>;
 
 class ObjectCell {
  public:
@@ -123,6 +131,21 @@ class ObjectCell {
   }
   // Suspends until the event, or until the object is about to leave.
   Result<void> wait_outside(coroutine::Event& event, Deadline deadline);
+  // Runs `work`, which is cancelled at the deadline and when the object is about to leave.
+  Result<void> run_outside(const std::function<void()>& work, Deadline deadline);
+
+  // A handler that waits, without a turn, for something to become true of the object.
+  struct Watcher {
+    const std::function<bool()>& predicate;
+    coroutine::Event came_true{"a change of the object"};
+  };
+  void add(Watcher& watcher) { watchers_.push_back(&watcher); }
+  void remove(Watcher& watcher) { std::erase(watchers_, &watcher); }
+  // Called at the end of an exclusive turn.
+  void wake_watchers() {
+    if (!watchers_.empty()) [[unlikely]]
+      look_for_watchers();
+  }
 
   // The epoch of the ownership under which an active object serves, and how often it was stored.
   Ownership::Epoch epoch() const { return epoch_; }
@@ -158,10 +181,17 @@ class ObjectCell {
   // ObjectBase::publish(), position().
   void publish(Broadcast::Message message);
   Position published() const;
-  // Publications are held back until the turn ends or the change is stored.
-  void hold_publications() { holds_publications_ = true; }
-  // Called at the end of a turn.
-  void release_publications();
+  // The turn belongs to a durable method: until its change is stored, or the turn ends, its
+  // publications are held back and its changes can be undone.
+  void begin_durable_turn();
+  // Called at the end of any turn.
+  void end_turn();
+  // The durable method of this turn has failed: state, reminders and publications become what they
+  // were when the turn began, or at its last save().
+  void undo();
+  // Whether the state differs from what was stored last, although it is not marked as changed: it
+  // was changed through a reference that was kept over a write.
+  bool has_unmarked_change();
 
   // The follower is stopped when the object is dropped.
   void add_follower(std::shared_ptr<Follower> follower);
@@ -232,11 +262,10 @@ class ObjectCell {
   std::uint32_t counted_bytes = 0;  // Included in the host's sums, capped to this type.
   std::optional<Error> activation_error;
   TimePoint used_at{};
-  std::list<ObjectCell*>::iterator place;  // Among all cells of the host.
+  std::list<ObjectCell*>::iterator place;  // Among all cells of the type.
   std::size_t place_in_partition = 0;
-  TimePoint save_at{};  // Valid while it waits to be saved.
   TimePoint save_not_before{};
-  std::optional<std::list<ObjectCell*>::iterator> unsaved_place;
+  std::optional<UnsavedObjects::iterator> unsaved_place;
 
  private:
   template <typename F>
@@ -246,6 +275,8 @@ class ObjectCell {
   Result<void> find_out_version(Deadline deadline);
   void note_written();
   std::string serialise();
+  void keep_for_undo();
+  void look_for_watchers();
   std::optional<WallTime> wake_at() const;
   bool may_release_seal() const;
   void abandon_seal(Ownership::Epoch epoch);
@@ -266,7 +297,7 @@ class ObjectCell {
   bool has_written_ = false;     // Since the load.
   bool row_is_empty_ = false;    // Never written, or a tombstone: the store may forget it.
   bool has_abandoned_seal_ = false;
-  bool holds_publications_ = false;
+  bool is_durable_turn_ = false;
   const Surroundings& surroundings_;
   coroutine::SharedMutex turn_;
   std::unique_ptr<ObjectBase> object_;
@@ -275,6 +306,8 @@ class ObjectCell {
   TimePoint changed_since_{};
   bool is_closing_ = false;
   std::vector<coroutine::Event*> awaited_;  // Awaited by handlers without a turn.
+  std::vector<coroutine::CancelScope*> outside_work_;
+  std::vector<Watcher*> watchers_;
   coroutine::Event none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;
   std::array<std::uint32_t, 3> letters_ = {};
@@ -286,6 +319,9 @@ class ObjectCell {
   std::unique_ptr<ObjectAlarms> alarms_;   // Null while there are none. Destroyed before the
                                            // object.
   std::unique_ptr<Topic> topic_;           // Created on demand.
+  std::unique_ptr<UndoPoint> undo_;        // In a durable turn, from its first change on.
+  Position kept_position_;                 // In a durable turn: undo() goes back to it.
+  std::size_t stored_hash_ = 0;            // Of the state, when it was written last.
   std::vector<std::shared_ptr<Follower>> followers_;
   std::size_t size_bytes_ = 0;
 };

@@ -42,7 +42,7 @@ ObjectHost::ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log,
     : surroundings_(surroundings),
       log_(log),
       options_(options),
-      saver_(options.save_after, options.concurrent_saves_max,
+      saver_(options.concurrent_saves_max,
              [this](ObjectCell& cell) { return begin_writing(cell); }),
       alarms_(options.alarms, surroundings.clock, log,
               [this](std::shared_ptr<Alarm> alarm) { return begin_run(std::move(alarm)); }),
@@ -58,7 +58,7 @@ ObjectHost::~ObjectHost() {
   alarms_.stop(Deadline::passed());
   followers_.cancel_and_join();
   housekeeping_.cancel_and_join();
-  check(std::ranges::all_of(cells_, &ObjectCell::is_idle),
+  check(std::ranges::all_of(cells(), &ObjectCell::is_idle),
         "no call runs in an object when its host is destroyed");
 }
 
@@ -91,7 +91,7 @@ Result<void> ObjectHost::start() {
 
 Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id, MailboxPart part) {
   if (ObjectCell* const present = type.find(id)) {
-    if (present->letters(part) < options_.mailbox_max) return present;
+    if (present->letters(part) < mailbox_max(type)) return present;
     return refuse(type, id, part == MailboxPart::readers ? "reading calls" : "calls");
   }
   if (auto valid = check_object_id(type.name(), id); !valid) return valid.error();
@@ -101,13 +101,13 @@ Result<ObjectCell*> ObjectHost::cell_of(HostedType& type, std::string_view id, M
     return moved_error(type.name(), id, surroundings_.owners.owner_of(type, partition));
   }
   ObjectCell& added = type.add(id, surroundings_);
-  added.place = cells_.insert(cells_.end(), &added);
+  added.place = type.by_use.insert(type.by_use.end(), &added);
   return &added;
 }
 
 Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view what) const {
   ++type.counts.refused_count;
-  return Error(Code::resource_exhausted, std::to_string(options_.mailbox_max)
+  return Error(Code::resource_exhausted, std::to_string(mailbox_max(type))
                                              .append(" ")
                                              .append(what)
                                              .append(" of ")
@@ -375,6 +375,7 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   });
   if (result && stream != nullptr) result = gate.end_stream();
   record.end(result);
+  if (!result) gate.undo();
   turn.end();
   if (result) return result;
   // The flag may come from a nested call whose error the handler returned.
@@ -439,16 +440,45 @@ Result<void> ObjectHost::save_now(ObjectCell& cell) {
   return save(cell, Deadline::after(options_.save_time_max));
 }
 
-Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
+ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
   const CallChain* const chain = CallChain::current();
   const auto* const frame = chain == nullptr ? nullptr : chain->frame();
   auto* const turn = frame == nullptr ? nullptr : static_cast<Turn*>(frame->turn());
   check(turn != nullptr && &turn->cell() == &cell, "a handler waits in its own task");
-  return turn->wait_without(event, deadline);
+  return *turn;
+}
+
+Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
+  return turn_of(cell).wait_without(event, deadline);
+}
+
+Result<bool> ObjectHost::wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
+                                    Deadline deadline) {
+  return turn_of(cell).wait_until(predicate, deadline);
+}
+
+Result<void> ObjectHost::run_outside(ObjectCell& cell, const std::function<void()>& work,
+                                     Deadline deadline) {
+  return turn_of(cell).run_without(work, deadline);
+}
+
+void ObjectHost::mark_unmarked_change(ObjectCell& cell, std::string_view where) {
+  if (!cell.has_unmarked_change()) return;
+  const std::string what = std::string(where) +
+                           " changed its state through a reference that it kept over a write: "
+                           "call change() again after save() and after waiting";
+#ifndef NDEBUG
+  check(false, what);
+#endif
+  log_.error("object changed through an old reference", {{"id", cell.id()}, {"error", what}});
+  cell.mark_changed();
 }
 
 void ObjectHost::end_turn(ObjectCell& cell) {
-  cell.release_publications();
+#ifndef NDEBUG
+  if (!cell.type().is_transient()) mark_unmarked_change(cell, cell.type().name());
+#endif
+  cell.end_turn();
   if (cell.is_active() && cell.is_changed()) saver_.changed(cell);
 }
 
@@ -456,12 +486,13 @@ void ObjectHost::end_visit(ObjectCell& cell) {
   if (--cell.visitor_count > 0) return;
   if (cell.is_active() || cell.quiet_visitor_count > 0) {
     cell.used_at = coroutine::Scheduler::current().turn_time();
-    cells_.splice(cells_.end(), cells_, cell.place);
+    auto& by_use = cell.type().by_use;
+    by_use.splice(by_use.end(), by_use, cell.place);
     if (cell.take_wish_to_leave()) deactivate_soon(cell);
     return;
   }
   saver_.forget(cell);
-  cells_.erase(cell.place);
+  cell.type().by_use.erase(cell.place);
   note_size(cell, 0);
   // drop() notes how far a lost object has published. Without visitors it does not suspend.
   if (cell.has_stale_object()) cell.drop();
@@ -480,6 +511,12 @@ void ObjectHost::note_size(ObjectCell& cell, std::size_t bytes) {
   const std::size_t more = counted - std::size_t{std::exchange(cell.counted_bytes, counted)};
   memory_bytes_ += more;
   cell.type().counts.memory_bytes += more;
+}
+
+std::vector<ObjectCell*> ObjectHost::cells() const {
+  std::vector<ObjectCell*> all;
+  for (const auto& type : types_) all.insert(all.end(), type->by_use.begin(), type->by_use.end());
+  return all;
 }
 
 ObjectStatistics ObjectHost::statistics() const {

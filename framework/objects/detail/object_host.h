@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <list>
 #include <memory>
 #include <set>
 #include <span>
@@ -44,8 +43,6 @@ class ObjectHost {
     std::uint32_t mailbox_max = 1'024;
     Duration idle_time_max = std::chrono::minutes(5);
     std::size_t memory_bytes_max = std::size_t{1} << 30;  // Above it idle objects leave earlier.
-    // Half of the second within which a change is stored.
-    Duration save_after = std::chrono::milliseconds(500);
     std::size_t unsaved_count_max = 10'000;  // Above it a call waits for its own write.
     Duration save_time_max = std::chrono::seconds(5);
     // The limit of calls that wait for moving partitions.
@@ -109,8 +106,11 @@ class ObjectHost {
   Error lost_writes(const ObjectCell& cell, std::uint64_t found);
   // The object of that cell is being deactivated and has a reminder at `time`.
   void wake_later(const ObjectCell& cell, WallTime time);
-  // ObjectBase::wait_for().
+  // ObjectBase::wait_for(), wait_until(), outside().
   Result<void> wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline);
+  Result<bool> wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
+                          Deadline deadline);
+  Result<void> run_outside(ObjectCell& cell, const std::function<void()>& work, Deadline deadline);
 
   // Releases partitions of that placement: new calls of their objects wait; an object is
   // deactivated when its calls have ended by the deadline. Suspends, for some seconds more when a
@@ -180,6 +180,9 @@ class ObjectHost {
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::Messages& sink, MessagePipe* stream);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);
+  static Turn& turn_of(const ObjectCell& cell);
+  // Marks a change that was made through a reference which was kept over a write.
+  void mark_unmarked_change(ObjectCell& cell, std::string_view where);
   // Called right before a reply. Its debug log lines, together with those of other nodes, prove
   // that there was one owner at a time (tools/chaos).
   bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id);
@@ -201,7 +204,15 @@ class ObjectHost {
   bool is_owned_here(Partition partition) const;
   // Deactivates an object that asked for it, if no call has come meanwhile.
   void deactivate_soon(ObjectCell& cell);
-  std::vector<ObjectCell*> take_idle(std::size_t& look_count);
+  // All cells of all types.
+  std::vector<ObjectCell*> cells() const;
+  Duration idle_time_max(const HostedType& type) const {
+    return type.options().idle_time_max.value_or(options_.idle_time_max);
+  }
+  std::uint32_t mailbox_max(const HostedType& type) const {
+    return type.options().mailbox_max.value_or(options_.mailbox_max);
+  }
+  std::vector<ObjectCell*> take_idle(HostedType& type, std::size_t& look_count);
   void let_go(Leaving& leaving, Deadline deadline);
   Result<void> deactivate(ObjectCell& cell, Deadline turn_by, Deadline stored_by,
                           bool releases = true);
@@ -219,8 +230,6 @@ class ObjectHost {
   Log& log_;
   Options options_;
   std::vector<std::unique_ptr<HostedType>> types_;
-  // The least recently used first; cells in use are anywhere.
-  std::list<ObjectCell*> cells_;
   std::set<Released> released_;  // Moving partitions.
   std::size_t waiting_for_move_count_ = 0;
   coroutine::Event move_decided_{"the new owner of an object"};

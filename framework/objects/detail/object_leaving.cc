@@ -171,7 +171,7 @@ void ObjectHost::resume(const Ownership& ownership, std::span<const Partition> p
 }
 
 void ObjectHost::drop_all() {
-  const std::vector<ObjectCell*> cells(cells_.begin(), cells_.end());
+  const std::vector<ObjectCell*> cells = this->cells();
   released_.clear();
   move_decided_.pulse();
   static_cast<void>(for_each(cells, [this](ObjectCell& cell) {
@@ -223,15 +223,17 @@ void ObjectHost::release_soon(ObjectCell& cell) {
 
 void ObjectHost::let_idle_go() {
   while (coroutine::sleep_for(look_interval)) {
-    // Objects that cannot be stored stay, at the end of the list.
-    std::size_t look_count = cells_.size();
-    while (true) {
-      const auto going = take_idle(look_count);
-      if (going.empty()) break;
-      static_cast<void>(for_each(going, [this](ObjectCell& cell) {
-        const Deadline deadline = Deadline::after(options_.save_time_max);
-        return deactivate(cell, deadline, deadline);
-      }));
+    for (const auto& type : types_) {
+      // Objects that cannot be stored stay, at the end of the list.
+      std::size_t look_count = type->by_use.size();
+      while (true) {
+        const auto going = take_idle(*type, look_count);
+        if (going.empty()) break;
+        static_cast<void>(for_each(going, [this](ObjectCell& cell) {
+          const Deadline deadline = Deadline::after(options_.save_time_max);
+          return deactivate(cell, deadline, deadline);
+        }));
+      }
     }
   }
 }
@@ -270,21 +272,21 @@ void ObjectHost::deactivate_soon(ObjectCell& cell) {
                                         {.purpose = coroutine::StackPool::Purpose::control}));
 }
 
-// Takes some idle cells from the first `look_count` of the list, the least recently used;
+// Takes some idle cells from the first `look_count` of the type's list, the least recently used;
 // decrements `look_count` by the number of cells seen.
-std::vector<ObjectCell*> ObjectHost::take_idle(std::size_t& look_count) {
+std::vector<ObjectCell*> ObjectHost::take_idle(HostedType& type, std::size_t& look_count) {
   std::vector<ObjectCell*> going;
   std::size_t going_bytes = 0;
   for (; look_count > 0 && going.size() < options_.concurrent_saves_max; --look_count) {
-    ObjectCell& cell = *cells_.front();
+    ObjectCell& cell = *type.by_use.front();
     const bool may_go = cell.is_idle();
-    const bool is_time = now() - cell.used_at >= options_.idle_time_max ||
+    const bool is_time = now() - cell.used_at >= idle_time_max(type) ||
                          memory_bytes_ > options_.memory_bytes_max + going_bytes;
     if (may_go && !is_time) {
       look_count = 0;  // All later cells were used more recently.
       break;
     }
-    cells_.splice(cells_.end(), cells_, cell.place);
+    type.by_use.splice(type.by_use.end(), type.by_use, cell.place);
     if (!may_go) continue;
     if (cell.is_followed()) {
       const Visit visit(*this, cell);  // A subscription counts as use.
@@ -323,7 +325,7 @@ Result<void> ObjectHost::stop(Deadline deadline) {
   housekeeping_.cancel_and_join();
   saver_.stop();
   std::vector<ObjectCell*> idle;
-  std::ranges::copy_if(cells_, std::back_inserter(idle), &ObjectCell::is_idle);
+  std::ranges::copy_if(cells(), std::back_inserter(idle), &ObjectCell::is_idle);
   // The remaining time is for storing.
   return for_each(idle, [this, deadline](ObjectCell& cell) {
     return deactivate(cell, deadline, deadline, /*releases=*/false);

@@ -60,12 +60,7 @@ void ObjectCell::publish(Broadcast::Message message) {
     topic.end();
     message = nullptr;
   }
-  topic.publish(std::move(message), holds_publications_ || hides_change_);
-}
-
-void ObjectCell::release_publications() {
-  holds_publications_ = false;
-  if (!hides_change_) release_held();
+  topic.publish(std::move(message), is_durable_turn_ || hides_change_);
 }
 
 void ObjectCell::release_held() {

@@ -26,10 +26,12 @@ Result<void> ObjectSaver::start() {
 
 void ObjectSaver::changed(ObjectCell& cell) {
   if (cell.unsaved_place) return;
-  cell.save_at = std::max(cell.changed_since() + delay_, cell.save_not_before);
-  cell.unsaved_place = unsaved_.insert(unsaved_.end(), &cell);
+  const TimePoint time =
+      std::max(cell.changed_since() + cell.type().options().save_after, cell.save_not_before);
+  const bool is_first = unsaved_.empty() || time < unsaved_.begin()->first;
+  cell.unsaved_place = unsaved_.emplace(time, &cell);
   ++cell.type().counts.unsaved_count;
-  some_unsaved_.set();
+  if (is_first) earlier_.pulse();
 }
 
 void ObjectSaver::failed(ObjectCell& cell) { cell.save_not_before = now() + save_retry_interval; }
@@ -42,22 +44,20 @@ void ObjectSaver::forget(ObjectCell& cell) {
 
 void ObjectSaver::run() {
   for (;;) {
-    if (unsaved_.empty()) {
-      some_unsaved_.reset();
-      if (!some_unsaved_.wait(Deadline::never())) return;
-      continue;
-    }
-    const Deadline due = Deadline::at(unsaved_.front()->save_at);
+    const Deadline due =
+        unsaved_.empty() ? Deadline::never() : Deadline::at(unsaved_.begin()->first);
     if (!due.has_passed()) {
-      if (!coroutine::sleep_until(due)) return;
-      continue;  // The object may have been written, or be gone.
+      // Meanwhile the object may be written, or leave.
+      static_cast<void>(earlier_.wait(due));
+      if (coroutine::is_cancelled()) return;
+      continue;
     }
     auto slot = slots_.try_hold();
     if (!slot) {
       if (!slots_.hold(Deadline::never())) return;
       continue;
     }
-    ObjectCell& cell = *unsaved_.front();
+    ObjectCell& cell = *unsaved_.begin()->second;
     forget(cell);
     if (!begin(cell, *std::move(slot))) {
       failed(cell);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Writes changed objects, each within a second of its first unsaved change: the oldest first, some
-// at a time.
+// Writes changed objects, each some time after its first unsaved change (HostOptions::save_after):
+// the earliest first, some at a time.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <list>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/result.h"
@@ -23,11 +22,9 @@ class ObjectSaver {
   using Writing = std::move_only_function<void()>;
   using BeginWriting = std::function<Writing(ObjectCell& cell)>;
 
-  // Writes a change `delay` after it was made, and at most `writing_count_max` objects at a time.
-  ObjectSaver(Duration delay, std::size_t writing_count_max, BeginWriting begin_writing)
-      : delay_(delay),
-        slots_(writing_count_max, "write of an object"),
-        begin_writing_(std::move(begin_writing)) {}
+  // Writes at most `writing_count_max` objects at a time.
+  ObjectSaver(std::size_t writing_count_max, BeginWriting begin_writing)
+      : slots_(writing_count_max, "write of an object"), begin_writing_(std::move(begin_writing)) {}
   ObjectSaver(const ObjectSaver&) = delete;
   ObjectSaver& operator=(const ObjectSaver&) = delete;
 
@@ -48,11 +45,10 @@ class ObjectSaver {
   void run();
   Result<void> begin(ObjectCell& cell, coroutine::Semaphore::Permit slot);
 
-  const Duration delay_;
   coroutine::Semaphore slots_;
   const BeginWriting begin_writing_;
-  std::list<ObjectCell*> unsaved_;
-  coroutine::Event some_unsaved_{"change of an object"};
+  UnsavedObjects unsaved_;
+  coroutine::Event earlier_{"change of an object"};  // One is to be written before all others.
   coroutine::TaskGroup tasks_;
 };
 

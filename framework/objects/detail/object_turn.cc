@@ -21,12 +21,14 @@ Error ObjectHost::Turn::lost() const {
                "cancelled while " + std::string(facts().what) + " waited without its turn");
 }
 
-Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
+// Gives the turn away, and takes one again when `wait` has returned.
+template <typename F>
+Result<void> ObjectHost::Turn::without(F&& wait) {
   if (!is_held()) return lost();
   // Calls that only read keep their place.
   const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
   if (makes_room) {
-    if (cell_.letters(MailboxPart::waiting_writers) >= host_.options_.mailbox_max) {
+    if (cell_.letters(MailboxPart::waiting_writers) >= host_.mailbox_max(cell_.type())) {
       return host_.refuse(cell_.type(), cell_.id(), "calls that wait for an event");
     }
     letter_->move_to(MailboxPart::waiting_writers);
@@ -35,7 +37,10 @@ Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline de
   is_outside_ = true;
   visitor_.enter(ObjectVisitor::Stage::outside);
   cell_.go_outside();
-  auto waited = cell_.wait_outside(event, deadline);
+  auto waited = [&] {
+    const CallChain::Outside outside;
+    return wait();
+  }();
   const bool may_return = waited || waited.error().code() == Code::deadline_exceeded;
   if (!may_return) {
     was_sent_away_ = waited.error().code() == Code::aborted;
@@ -50,6 +55,32 @@ Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline de
   if (makes_room) letter_->move_to(MailboxPart::writers);
   if (!cell_.is_owned()) return cell_.moved();
   return waited;
+}
+
+Result<void> ObjectHost::Turn::wait_without(coroutine::Event& event, Deadline deadline) {
+  return without([&] { return cell_.wait_outside(event, deadline); });
+}
+
+Result<void> ObjectHost::Turn::run_without(const std::function<void()>& work, Deadline deadline) {
+  return without([&] { return cell_.run_outside(work, deadline); });
+}
+
+Result<bool> ObjectHost::Turn::wait_until(const std::function<bool()>& predicate,
+                                          Deadline deadline) {
+  ObjectCell::Watcher watcher{.predicate = predicate};
+  while (!predicate()) {
+    watcher.came_true.reset();
+    cell_.add(watcher);
+    auto waited = wait_without(watcher.came_true, deadline);
+    cell_.remove(watcher);
+    if (waited) continue;
+    if (waited.error().code() != Code::deadline_exceeded) return waited.error();
+    if (predicate()) break;
+    // A handler that tries again after its own deadline would never end.
+    if (facts().deadline.has_passed()) return waited.error();
+    return false;
+  }
+  return true;
 }
 
 // Takes a turn of the same kind. A hidden change is stored first, in an exclusive turn. Closing the
@@ -122,12 +153,22 @@ Result<void> ObjectHost::Gate::pass() {
   if (!turn_.is_held()) return turn_.lost();
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
+  if (is_durable && !method_.read_only && cell_.version() != begun_version_) {
+    host_.mark_unmarked_change(cell_, method_.full_name);
+  }
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed();
   if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
-    if (auto saved = host_.save_for_reply(cell_, method_); !saved) return saved;
+    if (auto saved = host_.save_for_reply(cell_, method_); !saved) {
+      has_failed_to_store_ = true;
+      return saved;
+    }
   }
   if (!host_.may_reply(cell_, request_id_)) return cell_.moved().with_maybe_executed();
   return {};
+}
+
+void ObjectHost::Gate::undo() {
+  if (method_.durable && turn_.is_held() && !has_failed_to_store_) cell_.undo();
 }
 
 Error ObjectHost::Gate::moved() const {

@@ -3,6 +3,8 @@
 // that its reply passes.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "framework/objects/detail/object_cell.h"
@@ -93,13 +95,13 @@ class ObjectHost::Turn {
     if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
     if (!is_taken) return false;
     visitor_.enter(ObjectVisitor::Stage::inside);
-    if (is_durable_) cell_.hold_publications();
+    if (is_durable_) cell_.begin_durable_turn();
     return true;
   }
-  // The turn now belongs to a durable method: its publications wait until the change is stored.
+  // The turn now belongs to a durable method.
   void begin_durable() {
     is_durable_ = true;
-    cell_.hold_publications();
+    cell_.begin_durable_turn();
   }
   ObjectCell& cell() const { return cell_; }
   const Facts& facts() const { return visitor_.facts(); }
@@ -110,10 +112,15 @@ class ObjectHost::Turn {
   Error lost() const;
   // ObjectBase::wait_for().
   Result<void> wait_without(coroutine::Event& event, Deadline deadline);
+  // ObjectBase::outside().
+  Result<void> run_without(const std::function<void()>& work, Deadline deadline);
+  // ObjectBase::wait_until().
+  Result<bool> wait_until(const std::function<bool()>& predicate, Deadline deadline);
   void end() {
     const State before = std::exchange(state_, State::none);
     if (before == State::none) return;
     visitor_.enter(ObjectVisitor::Stage::leaving);
+    if (before == State::exclusive) cell_.wake_watchers();
     host_.end_turn(cell_);
     before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
   }
@@ -126,6 +133,8 @@ class ObjectHost::Turn {
  private:
   enum class State : std::uint8_t { none, shared, exclusive };
 
+  template <typename F>
+  Result<void> without(F&& wait);
   Result<void> take_again();
 
   ObjectHost& host_;
@@ -153,7 +162,8 @@ class ObjectHost::Gate final : public rpc::Messages {
         method_(method),
         request_id_(request_id),
         out_(out),
-        stream_(stream) {}
+        stream_(stream),
+        begun_version_(cell.version()) {}
 
   Result<void> reply(google::protobuf::Message& message) override;
   Result<void> write(const google::protobuf::Message& message) override;
@@ -162,6 +172,9 @@ class ObjectHost::Gate final : public rpc::Messages {
   // The error of a call whose object has left: it names the new owner, unless the caller has a part
   // of the answer already.
   Error moved() const;
+  // The handler of a durable method has failed. Undoes its changes, unless they are on their way to
+  // the store already.
+  void undo();
 
  private:
   Result<void> pass();
@@ -173,7 +186,9 @@ class ObjectHost::Gate final : public rpc::Messages {
   const rpc::RequestId& request_id_;
   rpc::Messages& out_;
   MessagePipe* const stream_;
+  const std::uint64_t begun_version_;
   bool has_written_ = false;
+  bool has_failed_to_store_ = false;
 };
 
 }  // namespace corolane::framework::detail

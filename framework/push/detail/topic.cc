@@ -42,6 +42,18 @@ void Topic::release() {
   held_bytes_ = 0;
 }
 
+void Topic::take_back(Position position) {
+  const std::uint64_t count = position_.sequence - position.sequence;
+  const std::uint64_t held = position_.sequence - broadcast_->position().sequence;
+  // Readers of publications that were too many, or had no reader, skip their numbers.
+  if (held != held_.size() || count > held) return;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    held_bytes_ -= held_.back()->ByteSizeLong();
+    held_.pop_back();
+  }
+  position_ = position;
+}
+
 void Topic::end() {
   broadcast_->end(Error(Code::aborted, "the object no longer publishes here"));
   broadcast_ = broadcast_from(position_);

@@ -31,6 +31,8 @@ class Topic {
   // readable by release().
   void publish(Broadcast::Message message, bool is_held);
   void release();
+  // Discards the held messages after `position`, which release() would make readable.
+  void take_back(Position position);
 
   // Ends the readers, which then locate the object again; held messages are discarded.
   void end();

@@ -62,6 +62,7 @@ std::shared_ptr<const CallChain::Link> CallChain::link() const {
   if (frame_->own_ == nullptr) {
     frame_->own_ =
         std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_, frame_->epoch_);
+    frame_->own_->is_outside = frame_->is_outside_;
   }
   return frame_->own_;
 }
@@ -88,7 +89,7 @@ Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::Obje
 std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
   std::vector<rpc::ObjectCall> calls;
   for (; link != nullptr && !link->has_ended; link = link->parent.get()) {
-    calls.push_back({.method = link->method, .id = link->id});
+    if (!link->is_outside) calls.push_back({.method = link->method, .id = link->id});
   }
   std::ranges::reverse(calls);
   return calls;
@@ -98,6 +99,7 @@ Result<void> check_may_call(const CallChain::Link* link, std::string_view method
                             std::string_view type, std::string_view id) {
   std::size_t depth = 0;
   for (const CallChain::Link* at = link; at != nullptr && !at->has_ended; at = at->parent.get()) {
+    if (at->is_outside) continue;
     ++depth;
     if (!is_of(*at, type, id)) continue;
     std::string cycle;

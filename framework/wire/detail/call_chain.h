@@ -50,6 +50,7 @@ class CallChain {
     std::string id;
     std::uint64_t epoch = 0;  // That of the object's owner; 0: it is on another node.
     bool has_ended = false;
+    bool is_outside = false;  // It has given its turn away, so a call back is no deadlock.
 
    private:
     static void let_go(std::shared_ptr<const Link> link);
@@ -71,14 +72,37 @@ class CallChain {
 
    private:
     friend class CallChain;
+    friend class Outside;
+
+    void set_outside(bool is_outside) {
+      is_outside_ = is_outside;
+      if (own_ != nullptr) own_->is_outside = is_outside;
+    }
 
     std::shared_ptr<const Link> parent_;
     const char* const method_;
     const std::string& id_;
     const std::uint64_t epoch_;
     void* const turn_;
+    bool is_outside_ = false;
     Frame* outer_ = nullptr;     // In the same task; waits for this one.
     std::shared_ptr<Link> own_;  // Created on demand.
+  };
+
+  // While it lives, the call that runs in this task is without its turn.
+  class Outside {
+   public:
+    Outside() : frame_(current() == nullptr ? nullptr : current()->frame_) { set(true); }
+    ~Outside() { set(false); }
+    Outside(const Outside&) = delete;
+    Outside& operator=(const Outside&) = delete;
+
+   private:
+    void set(bool is_outside) const {
+      if (frame_ != nullptr) frame_->set_outside(is_outside);
+    }
+
+    Frame* const frame_;
   };
 
   // Empty: outside of objects.
@@ -110,7 +134,8 @@ class CallChain {
 // CallChain::length_max calls.
 Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::ObjectCall> calls);
 
-// The chain to send: the outermost call first, as views into `link`, without ended calls.
+// The chain to send: the outermost call first, as views into `link`, without calls that have ended
+// or are without their turn.
 std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link);
 
 // Checks whether `link` may call `method` of the object. Fails with failed_precondition when the

@@ -68,7 +68,7 @@ class ObjectRemindersTest : public testing::Test {
                        .lateness = reminder.lateness / 1s,
                        .missed = reminder.missed});
       if (!failure_.empty()) return Result<void>(Error(Code::internal, failure_));
-      puppet.state().set_value(puppet.state().value() + 1);
+      puppet.change().set_value(puppet.state().value() + 1);
       return Result<void>();
     };
   }

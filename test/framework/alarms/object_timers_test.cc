@@ -237,7 +237,7 @@ TEST_F(ObjectTimersTest, ATimerDoesNotKeepItsObjectActiveAndEndsWithIt) {
     auto set = puppet.timers().every({.interval = 1s}, [&](const Tick&) {
       note();
       // Its changes, which are stored now and then, do not keep the object either.
-      puppet.state().set_value(puppet.state().value() + 1);
+      puppet.change().set_value(puppet.state().value() + 1);
     });
     return set ? Result<void>() : Result<void>(set.error());
   };
@@ -265,7 +265,7 @@ TEST_F(ObjectTimersTest, AFailedActivationLeavesNoTimer) {
 TEST_F(ObjectTimersTest, ChangesOfATimerAreStoredWithinASecond) {
   PuppetStage first(store_, strings_);
   ASSERT_TRUE(run(first, [&](Puppet& puppet) {
-    EXPECT_TRUE(puppet.timers().after(1s, [&puppet] { puppet.state().set_value(7); }));
+    EXPECT_TRUE(puppet.timers().after(1s, [&puppet] { puppet.change().set_value(7); }));
     return Result<void>();
   }));
   ASSERT_TRUE(coroutine::sleep_for(1900ms));
@@ -446,7 +446,7 @@ TEST_F(ObjectTimersTest, ARunningTimerMayFinishBeforeTheHostStops) {
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
     EXPECT_TRUE(puppet.timers().after(1s, [&] {
       EXPECT_TRUE(coroutine::sleep_for(1s));
-      puppet.state().set_value(7);
+      puppet.change().set_value(7);
       note();
     }));
     EXPECT_TRUE(puppet.timers().after(1s, [&] { note(); }));
@@ -463,7 +463,7 @@ TEST_F(ObjectTimersTest, ATimerThatDoesNotEndIsCancelledWhenTheHostStops) {
   PuppetStage stage(store_, strings_);
   Result<void> slept;
   ASSERT_TRUE(run(stage, [&](Puppet& puppet) {
-    puppet.state().set_value(7);
+    puppet.change().set_value(7);
     EXPECT_TRUE(puppet.timers().after(100ms, [&] { slept = coroutine::sleep_for(1h); }));
     return Result<void>();
   }));

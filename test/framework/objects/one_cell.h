@@ -29,11 +29,9 @@ class OneCell : public testing::Test {
   }
   Result<void> activate() { return cell_->activate(Deadline::after(std::chrono::seconds(10))); }
   Result<void> save() { return cell_->save(Deadline::after(std::chrono::seconds(10))); }
-  void set(std::int64_t value) { puppet_of(*cell_).state().set_value(value); }
+  void set(std::int64_t value) { puppet_of(*cell_).change().set_value(value); }
   static Puppet& puppet_of(ObjectCell& cell) { return static_cast<Puppet&>(cell.object()); }
-  static std::int64_t value_of(ObjectCell& cell) {
-    return std::as_const(puppet_of(cell)).state().value();
-  }
+  static std::int64_t value_of(ObjectCell& cell) { return puppet_of(cell).state().value(); }
   // An active object with a stored value.
   void activate_with(std::int64_t value) {
     ASSERT_TRUE(activate());
@@ -45,7 +43,7 @@ class OneCell : public testing::Test {
     PuppetStage next(table_, strings_, 2);
     const auto cell = make_cell(next);
     ASSERT_TRUE(cell->activate(Deadline::never()));
-    puppet_of(*cell).state().set_value(value_of(*cell) + 1);
+    puppet_of(*cell).change().set_value(value_of(*cell) + 1);
     ASSERT_TRUE(cell->save(Deadline::never()));
   }
   std::int64_t stored_value() const {

@@ -24,7 +24,7 @@ class TestDiary : public DiaryObject {
  public:
   Result<Entry::Number> write(const Entry& request, rpc::Context&) override {
     if (request.text().empty()) return Error(Code::invalid_argument, "nothing to write");
-    state().add_entries()->set_text(request.text());
+    change().add_entries()->set_text(request.text());
     return number();
   }
 

@@ -53,7 +53,7 @@ class EchoService : public EchoBase {
 class TestWall : public WallObject {
  public:
   Result<ShoutReply> shout(const SayRequest& request, rpc::Context& context) override {
-    state().set_text(request.text());
+    change().set_text(request.text());
     return reply(context);
   }
 

@@ -7,7 +7,7 @@ Result<DonateReply> Guild::donate(const DonateRequest& request, rpc::Context&) {
   if (request.gold() == 0 || request.gold() > config_.donation_max) {
     return Error(Code::invalid_argument, "gold: from 1 to " + std::to_string(config_.donation_max));
   }
-  state().set_gold(state().gold() + request.gold());
+  change().set_gold(state().gold() + request.gold());
 
   DonateReply reply;
   reply.set_gold(state().gold());

@@ -22,7 +22,7 @@ constexpr const char* deliver_reminder = "deliver";
 }  // namespace
 
 Result<void> Account::on_activate() {
-  if (!std::as_const(*this).state().on_the_way().empty()) deliver_soon();
+  if (!state().on_the_way().empty()) deliver_soon();
   return {};
 }
 
@@ -36,10 +36,10 @@ Result<AccountReply> Account::pay(const PayRequest& request, rpc::Context&) {
   if (request.to() == id() || amount <= 0) {
     return Error(Code::invalid_argument, "an account pays a positive amount to another account");
   }
-  if (first_gold + std::as_const(*this).state().change() < amount) {
+  if (first_gold + state().change() < amount) {
     return Error(Code::failed_precondition, "the account has too little gold");
   }
-  AccountState& changed = state();
+  AccountState& changed = change();
   changed.set_change(changed.change() - amount);
   changed.set_count(changed.count() + 1);
   changed.set_last_transfer(changed.last_transfer() + 1);
@@ -55,8 +55,8 @@ Result<AccountReply> Account::pay(const PayRequest& request, rpc::Context&) {
 }
 
 Result<AccountReply> Account::tip(const google::protobuf::Empty&, rpc::Context&) {
-  state().set_tips(std::as_const(*this).state().tips() + 1);
-  state().set_count(std::as_const(*this).state().count() + 1);
+  change().set_tips(state().tips() + 1);
+  change().set_count(state().count() + 1);
   return reply();
 }
 
@@ -65,8 +65,8 @@ Result<AccountReply> Account::look(const google::protobuf::Empty&, rpc::Context&
 }
 
 Result<google::protobuf::Empty> Account::receive(const Transfer& transfer, rpc::Context&) {
-  if (has_arrived(std::as_const(*this).state(), transfer)) return google::protobuf::Empty();
-  AccountState& changed = state();
+  if (has_arrived(state(), transfer)) return google::protobuf::Empty();
+  AccountState& changed = change();
   changed.set_change(changed.change() + static_cast<std::int64_t>(transfer.amount()));
   auto& receipts = *changed.mutable_receipts();
   auto receipt = std::ranges::find(receipts, transfer.from(), &Receipt::from);
@@ -88,7 +88,7 @@ Result<void> Account::deliver(const google::protobuf::Empty&, rpc::Context& cont
   if (is_delivering_) return {};
   is_delivering_ = true;
   Result<void> delivered;
-  while (delivered && !std::as_const(*this).state().on_the_way().empty()) {
+  while (delivered && !state().on_the_way().empty()) {
     delivered = deliver_first(context.deadline());
   }
   is_delivering_ = false;
@@ -98,7 +98,7 @@ Result<void> Account::deliver(const google::protobuf::Empty&, rpc::Context& cont
 
 // Other calls run meanwhile: the receiver may be delivering to this account.
 Result<void> Account::deliver_first(Deadline deadline) {
-  const Transfer transfer = std::as_const(*this).state().on_the_way(0);
+  const Transfer transfer = state().on_the_way(0);
   // The payment must be stored before its delivery.
   if (auto saved = save(); !saved) return saved;
   coroutine::Event arrived{"the arrival of gold"};
@@ -110,7 +110,7 @@ Result<void> Account::deliver_first(Deadline deadline) {
   });
   if (auto waited = wait_for(arrived, deadline); !waited) return waited;
   if (auto received = call.join(Deadline::never()); !received) return received;
-  state().mutable_on_the_way()->DeleteSubrange(0, 1);
+  change().mutable_on_the_way()->DeleteSubrange(0, 1);
   return save();
 }
 

@@ -22,7 +22,7 @@ class Chest : public ChestObject {
     return reply();
   }
   Result<ChestReply> put(const google::protobuf::Empty&, rpc::Context&) override {
-    state().set_items(std::as_const(*this).state().items() + 1);
+    change().set_items(state().items() + 1);
     return reply();
   }
   Result<ChestReply> take_all(const google::protobuf::Empty&, rpc::Context&) override {

@@ -11,9 +11,9 @@ namespace corolane::sim {
 class Guild : public GuildObject {
  public:
   Result<GuildReply> donate(const google::protobuf::Empty&, rpc::Context&) override {
-    state().set_gold(std::as_const(*this).state().gold() + 1);
+    change().set_gold(state().gold() + 1);
     GuildReply reply;
-    reply.set_gold(std::as_const(*this).state().gold());
+    reply.set_gold(state().gold());
     return reply;
   }
 };

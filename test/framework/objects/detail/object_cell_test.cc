@@ -102,7 +102,7 @@ TEST_F(ObjectCellTest, ALaterActivationKeepsAnAbandonedSeal) {
 TEST_F(ObjectCellTest, AFailedOnActivateDropsTheObjectAndAbandonsItsSeal) {
   int made_count = 0;
   strings_.on_activate = [&](Puppet& puppet) -> Result<void> {
-    puppet.state().set_value(++made_count);
+    puppet.change().set_value(++made_count);
     if (made_count == 1) return Error(Code::not_found, "no such puppet");
     return {};
   };
@@ -338,7 +338,7 @@ TEST_F(ObjectCellTest, AFallenFenceEndsTheOwnership) {
 
 TEST_F(ObjectCellTest, ADeactivationStoresWhatOnDeactivateChanged) {
   activate_with(1);
-  strings_.on_deactivate = [](Puppet& puppet) { puppet.state().set_value(2); };
+  strings_.on_deactivate = [](Puppet& puppet) { puppet.change().set_value(2); };
   ASSERT_TRUE(cell_->deactivate(Deadline::after(1s), /*releases=*/true));
   EXPECT_FALSE(cell_->is_active());
   EXPECT_EQ(stored_value(), 2);
@@ -382,7 +382,7 @@ TEST_F(ObjectCellTest, AnObjectLostAtItsDeactivationIsDropped) {
 TEST_F(ObjectCellTest, AnExceptionOfOnDeactivateDoesNotKeepTheObject) {
   activate_with(1);
   strings_.on_deactivate = [](Puppet& puppet) {
-    puppet.state().set_value(2);
+    puppet.change().set_value(2);
     throw std::runtime_error("as the test wants");
   };
   EXPECT_TRUE(cell_->deactivate(Deadline::after(1s), /*releases=*/true));

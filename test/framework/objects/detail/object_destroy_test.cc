@@ -38,7 +38,7 @@ class ObjectDestroyTest : public testing::Test {
   }
   Result<void> set(PuppetStage& stage, std::int64_t value) {
     return call(stage, [value](Puppet& puppet) -> Result<void> {
-      puppet.state().set_value(value);
+      puppet.change().set_value(value);
       return puppet.save();
     });
   }
@@ -214,7 +214,7 @@ TEST_F(ObjectDestroyTest, AnObjectLeavesAtItsOwnWish) {
   strings_.on_deactivate = [&](Puppet&) { ++hook_count; };
   PuppetStage stage(store_, strings_);
   ASSERT_TRUE(call(stage, [](Puppet& puppet) -> Result<void> {
-    puppet.state().set_value(5);
+    puppet.change().set_value(5);
     puppet.deactivate();
     return {};
   }));
@@ -245,7 +245,7 @@ TEST_F(ObjectDestroyTest, AnObjectThatCannotBeStoredStaysInSpiteOfItsWish) {
   ASSERT_TRUE(set(stage, 5));
   store_.cut();
   ASSERT_TRUE(call(stage, [](Puppet& puppet) -> Result<void> {
-    puppet.state().set_value(6);
+    puppet.change().set_value(6);
     puppet.deactivate();
     return {};
   }));

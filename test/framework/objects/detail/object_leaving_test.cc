@@ -97,7 +97,7 @@ TEST_F(ObjectLeavingTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExec
   test::Puppet::Strings strings;
   strings.run = [&](test::Puppet& puppet) -> Result<void> {
     ++run_count;
-    puppet.state().set_value(1);
+    puppet.change().set_value(1);
     if (auto waited = puppet.wait_for(never, Deadline::never()); !waited) return waited;
     return {};
   };
@@ -184,7 +184,7 @@ TEST_F(ObjectLeavingTest, AnUnstoredPartitionIsNotReleased) {
 TEST_F(ObjectLeavingTest, AnExceptionDuringDeactivationIsCountedAndTheObjectLeaves) {
   test::Puppet::Strings strings;
   strings.run = [](test::Puppet& puppet) {
-    puppet.state().set_value(7);
+    puppet.change().set_value(7);
     return Result<void>();
   };
   strings.on_deactivate = [](test::Puppet&) { throw std::runtime_error("as the test wants"); };
@@ -204,7 +204,7 @@ TEST_F(ObjectLeavingTest, ACallerThatGivesUpDestroysNoObjectUnderAHandler) {
     auto waited = puppet.wait_for(never, Deadline::never());
     // The handler still has other work to finish.
     static_cast<void>(coroutine::sleep_for(1s));
-    puppet.state().set_value(puppet.state().value() + 1);
+    puppet.change().set_value(puppet.state().value() + 1);
     return waited;
   };
   test::PuppetStage stage(store_, strings);

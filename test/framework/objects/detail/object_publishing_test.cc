@@ -48,23 +48,23 @@ TEST_F(ObjectPublishingTest, PublicationsLeaveAtOnce) {
 }
 
 TEST_F(ObjectPublishingTest, PublicationsOfAHoldingTurnLeaveAtItsEnd) {
-  cell_->hold_publications();
+  cell_->begin_durable_turn();
   publish();
   EXPECT_EQ(read_all(), 0);
-  cell_->release_publications();
+  cell_->end_turn();
   EXPECT_EQ(read_all(), 1);
   publish();
   EXPECT_EQ(read_all(), 1) << "the next turn does not hold";
 }
 
 TEST_F(ObjectPublishingTest, PublicationsOfAHiddenChangeLeaveWhenItIsStored) {
-  cell_->hold_publications();
+  cell_->begin_durable_turn();
   set(1);
   publish();
   store_.cut();
   EXPECT_FALSE(save());
   cell_->hide_change();
-  cell_->release_publications();
+  cell_->end_turn();
   EXPECT_EQ(read_all(), 0);
   publish();
   EXPECT_EQ(read_all(), 0) << "after a hidden one";
@@ -82,10 +82,10 @@ TEST_F(ObjectPublishingTest, AFencedOwnerEndsItsPublications) {
 }
 
 TEST_F(ObjectPublishingTest, HeldPublicationsOfAFencedOwnerAreLost) {
-  cell_->hold_publications();
+  cell_->begin_durable_turn();
   publish();
   stage_.fence.set(TimePoint::min());
-  cell_->release_publications();
+  cell_->end_turn();
   EXPECT_EQ(read_all(), 0);
   EXPECT_TRUE(is_over_);
 }

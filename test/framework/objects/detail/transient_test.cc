@@ -32,7 +32,7 @@ class TransientTest : public testing::Test {
   MemoryStore table_;
   test::FaultyStore store_{table_};
   Puppet::Strings strings_{.run = [](Puppet& puppet) -> Result<void> {
-    puppet.state().set_value(std::as_const(puppet).state().value() + 1);
+    puppet.change().set_value(puppet.state().value() + 1);
     return puppet.save();
   }};
   PuppetStage stage_{store_, strings_, 1, {.idle_time_max = 1min}, {}, {.transient = true}};

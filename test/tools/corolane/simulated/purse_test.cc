@@ -42,12 +42,12 @@ class Purse final : public PurseObject {
     const coroutine::MarkedSection section("give");
     // A gift that had left when the node died arrives first.
     if (auto delivered = deliver(); !delivered) return delivered.error();
-    if (first_gold + std::as_const(*this).state().change() == 0 || request.to() == id()) {
+    if (first_gold + state().change() == 0 || request.to() == id()) {
       return reply();
     }
-    state().set_change(state().change() - 1);
-    state().set_given(state().given() + 1);
-    state().set_on_the_way_to(request.to());
+    change().set_change(state().change() - 1);
+    change().set_given(state().given() + 1);
+    change().set_on_the_way_to(request.to());
     if (!forgets) {
       if (auto saved = save(); !saved) return saved.error();
     }
@@ -56,9 +56,9 @@ class Purse final : public PurseObject {
   }
 
   Result<PurseReply> take(const Gift& gift, rpc::Context&) override {
-    if (has_taken(std::as_const(*this).state(), gift)) return reply();
-    state().set_change(state().change() + 1);
-    auto& all = *state().mutable_taken();
+    if (has_taken(state(), gift)) return reply();
+    change().set_change(state().change() + 1);
+    auto& all = *change().mutable_taken();
     auto taken = std::ranges::find(all, gift.from(), &Gift::from);
     if (taken == all.end()) {
       all.Add()->set_from(gift.from());
@@ -70,14 +70,14 @@ class Purse final : public PurseObject {
 
  private:
   Result<void> deliver() {
-    const PurseState& record = std::as_const(*this).state();
+    const PurseState& record = state();
     if (record.on_the_way_to().empty()) return {};
     Gift gift;
     gift.set_from(id());
     gift.set_number(record.given());
     auto taken = PurseClient(router(), record.on_the_way_to()).take(gift);
     if (!taken) return taken.error();
-    state().clear_on_the_way_to();
+    change().clear_on_the_way_to();
     return {};
   }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What an object looked like before the first change of a durable handler. When the handler fails,
+// the object becomes that again.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <memory>
+
+#include "framework/wire/objects.pb.h"
+
+namespace corolane::framework::detail {
+
+struct UndoPoint {
+  std::unique_ptr<google::protobuf::Message> state;
+  ObjectRecord alarms;  // Its reminders alone.
+  bool was_changed = false;
+  bool was_destroyed = false;
+  bool hid_change = false;
+};
+
+}  // namespace corolane::framework::detail
