@@ -44,6 +44,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -99,6 +100,18 @@ class ObjectBase : public rpc::Service {
  protected:
   // Calls other objects.
   Router& router() const;
+  // Calls other objects when the changes of this turn are stored, together with them: nothing is
+  // called when they are not.
+  //   COROLANE_TRY(PlayerClient(outbox(), name).reward(gold));
+  // Each call is delivered until it is acknowledged, once, whatever crashes or moves meanwhile; the
+  // calls of one object in order. An error of its handler is no acknowledgment: the call is
+  // repeated, first after a second, later each minute, and the calls of that object behind it
+  // wait. The reply that the caller gets here is empty, so the method must have an empty one, and
+  // be durable. Fails with invalid_argument for other methods, and with resource_exhausted when
+  // 1,024 calls, or 256 KiB of them, are not delivered yet. Transient objects have no outbox.
+  Router& outbox();
+  // The calls that are not acknowledged yet. They are lost when the object is destroyed.
+  std::size_t outbox_size() const;
   // Timers that run while the object is active.
   ObjectTimers timers();
   // Reminders that wake the object at a time of day. Transient objects (host_options.h) have none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The timers and reminders of one object, created on first use.
+// The timers, the reminders and the outbox of one object, created on first use.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "framework/alarms/detail/alarm_owner.h"
 #include "framework/alarms/detail/reminder_table.h"
 #include "framework/alarms/detail/timer_table.h"
+#include "framework/objects/detail/outbox.h"
 
 namespace corolane::framework::detail {
 
@@ -18,7 +19,7 @@ class ObjectAlarms final : public AlarmOwner {
  public:
   // Both outlive it.
   ObjectAlarms(AlarmRunner& runner, ObjectCell& cell)
-      : timers(runner, *this), reminders(runner, *this), cell_(cell) {}
+      : timers(runner, *this), reminders(runner, *this), outbox(runner, *this, cell), cell_(cell) {}
 
   ObjectCell& cell() const { return cell_; }
 
@@ -32,6 +33,7 @@ class ObjectAlarms final : public AlarmOwner {
 
   TimerTable timers;
   ReminderTable reminders;
+  Outbox outbox;
 
  private:
   ObjectCell& cell_;

@@ -49,6 +49,16 @@ ObjectTimers ObjectBase::timers() {
   return ObjectTimers(cell_->alarms().timers);
 }
 
+Router& ObjectBase::outbox() {
+  check(cell_ != nullptr, "an object has an outbox from on_activate() on");
+  return cell_->alarms().outbox.router();
+}
+
+std::size_t ObjectBase::outbox_size() const {
+  const auto* const alarms = cell_->known_alarms();
+  return alarms == nullptr ? 0 : alarms->outbox.size();
+}
+
 ObjectReminders ObjectBase::reminders() {
   check(cell_ != nullptr, "an object has reminders from on_activate() on");
   return ObjectReminders(cell_->alarms().reminders);
@@ -92,9 +102,28 @@ void serialise_in_order(const google::protobuf::MessageLite& message, std::strin
 
 ObjectKey ObjectCell::key() const { return {.type = type_.name(), .id = id_}; }
 
-RequestLedger& ObjectCell::ledger() {
-  if (ledger_ == nullptr) ledger_ = std::make_unique<RequestLedger>();
-  return *ledger_;
+RequestLedger& ObjectCell::ledger(const rpc::RequestId& id) {
+  auto& ledger = id.scope == outbox_scope ? outbox_ledger_ : ledger_;
+  if (ledger == nullptr) {
+    ledger = std::make_unique<RequestLedger>(id.scope == outbox_scope
+                                                 ? RequestLedger::Options::of_outboxes()
+                                                 : RequestLedger::Options());
+  }
+  return *ledger;
+}
+
+void ObjectCell::load_requests(const ObjectRecord& record) {
+  for (const AppliedCaller& caller : record.callers()) {
+    ledger({.scope = caller.scope()}).load(caller, wall_clock().now());
+  }
+}
+
+std::size_t ObjectCell::ledger_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto* const ledger : {ledger_.get(), outbox_ledger_.get()}) {
+    if (ledger != nullptr) bytes += block_bytes(sizeof(RequestLedger)) + ledger->bytes();
+  }
+  return bytes;
 }
 
 ObjectAlarms& ObjectCell::alarms() {
@@ -103,7 +132,11 @@ ObjectAlarms& ObjectCell::alarms() {
 }
 
 std::optional<WallTime> ObjectCell::wake_at() const {
-  return alarms_ == nullptr || is_destroyed_ ? std::nullopt : alarms_->reminders.wake_at();
+  if (alarms_ == nullptr || is_destroyed_) return {};
+  const auto by_reminder = alarms_->reminders.wake_at();
+  const auto by_outbox = alarms_->outbox.wake_at();
+  return by_reminder && by_outbox ? std::min(*by_reminder, *by_outbox)
+                                  : (by_reminder ? by_reminder : by_outbox);
 }
 
 Router& ObjectCell::router() const { return surroundings_.owners.router(); }
@@ -174,7 +207,8 @@ Result<void> ObjectCell::load(const StoredObject& stored) {
                                       "\" is not a " + object_->state_message().GetTypeName() +
                                       ": was its proto changed incompatibly?");
   }
-  if (record.callers_size() > 0) ledger().load(record, wall_clock().now());
+  load_requests(record);
+  if (record.has_outbox()) alarms().outbox.load(record);
   if (record.reminders_size() == 0) return {};
   auto loaded = alarms().reminders.load(record);
   if (loaded) return loaded;
@@ -247,6 +281,7 @@ void ObjectCell::drop() {
   undo_.reset();
   object_.reset();
   ledger_.reset();
+  outbox_ledger_.reset();
   is_changed_ = is_lost_ = is_destroyed_ = wants_to_leave_ = hides_change_ = false;
   version_is_unsure_ = has_abandoned_seal_ = false;
   epoch_ = 0;
@@ -309,6 +344,7 @@ void ObjectCell::note_written() {
   is_lost_ = is_destroyed_ && !COROLANE_SEEDED_BUG(destroyed_and_served);
   is_changed_ = hides_change_ = false;
   undo_.reset();
+  if (alarms_ != nullptr) alarms_->outbox.note_written();
   release_held();
   if (is_durable_turn_) kept_position_ = published();
   measure();
@@ -342,17 +378,19 @@ std::string ObjectCell::serialise() {
   if (!is_destroyed_) {
     serialise_in_order(object_->state_message(), *record.mutable_state());
     stored_hash_ = std::hash<std::string_view>()(record.state());
-    if (alarms_ != nullptr) alarms_->reminders.store(record);
+    if (alarms_ != nullptr) {
+      alarms_->reminders.store(record);
+      alarms_->outbox.store(record);
+    }
   }
   const bool forgets = COROLANE_SEEDED_BUG(request_ids_outside_state) ||
                        (is_destroyed_ && COROLANE_SEEDED_BUG(request_ids_destroyed));
-  if (ledger_ == nullptr || forgets) {
-    return record.SerializeAsString();
-  }
+  if (forgets) return record.SerializeAsString();
   std::string bytes;
-  bytes.reserve(record.ByteSizeLong() + ledger_->bytes());
+  bytes.reserve(record.ByteSizeLong() + ledger_bytes());
   record.AppendToString(&bytes);
-  ledger_->append_to(bytes);
+  if (ledger_ != nullptr) ledger_->append_to(bytes);
+  if (outbox_ledger_ != nullptr) outbox_ledger_->append_to(bytes);
   return bytes;
 }
 
@@ -365,10 +403,8 @@ bool ObjectCell::has_unmarked_change() {
 
 void ObjectCell::measure() {
   const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
-  const std::size_t ledger_bytes =
-      ledger_ == nullptr ? 0 : block_bytes(sizeof(RequestLedger)) + ledger_->bytes();
   size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
-                block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes +
+                block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes() +
                 state_bytes - std::min(state_bytes, type_.empty_state_bytes());
 }
 

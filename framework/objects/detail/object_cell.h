@@ -93,7 +93,8 @@ class ObjectCell {
   // hosted_type.h.
   inline bool is_current() const;
   ObjectBase& object() const { return *object_; }
-  RequestLedger& ledger();
+  // The ledger that has calls of that scope.
+  RequestLedger& ledger(const rpc::RequestId& id);
   ObjectAlarms& alarms();
   const WallClock& wall_clock() const { return surroundings_.clock; }
 
@@ -185,7 +186,12 @@ class ObjectCell {
   // publications are held back and its changes can be undone.
   void begin_durable_turn();
   // Called at the end of any turn.
-  void end_turn();
+  void end_turn() {
+    is_durable_turn_ = false;
+    if (undo_ != nullptr) [[unlikely]]
+      undo_.reset();
+    if (topic_ != nullptr && !hides_change_) release_held();
+  }
   // The durable method of this turn has failed: state, reminders and publications become what they
   // were when the turn began, or at its last save().
   void undo();
@@ -275,6 +281,8 @@ class ObjectCell {
   Result<void> find_out_version(Deadline deadline);
   void note_written();
   std::string serialise();
+  void load_requests(const ObjectRecord& record);
+  std::size_t ledger_bytes() const;
   void keep_for_undo();
   void look_for_watchers();
   std::optional<WallTime> wake_at() const;
@@ -315,13 +323,14 @@ class ObjectCell {
   ObjectVisitor* visitors_ = nullptr;
   TimePoint active_since_{};
   ObjectHistory history_;
-  std::unique_ptr<RequestLedger> ledger_;  // Null while it is empty.
-  std::unique_ptr<ObjectAlarms> alarms_;   // Null while there are none. Destroyed before the
-                                           // object.
-  std::unique_ptr<Topic> topic_;           // Created on demand.
-  std::unique_ptr<UndoPoint> undo_;        // In a durable turn, from its first change on.
-  Position kept_position_;                 // In a durable turn: undo() goes back to it.
-  std::size_t stored_hash_ = 0;            // Of the state, when it was written last.
+  std::unique_ptr<RequestLedger> ledger_;         // Null while it is empty.
+  std::unique_ptr<RequestLedger> outbox_ledger_;  // Of calls from outboxes.
+  std::unique_ptr<ObjectAlarms> alarms_;          // Null while there are none. Destroyed before the
+                                                  // object.
+  std::unique_ptr<Topic> topic_;                  // Created on demand.
+  std::unique_ptr<UndoPoint> undo_;               // In a durable turn, from its first change on.
+  Position kept_position_;                        // In a durable turn: undo() goes back to it.
+  std::size_t stored_hash_ = 0;                   // Of the state, when it was written last.
   std::vector<std::shared_ptr<Follower>> followers_;
   std::size_t size_bytes_ = 0;
 };

@@ -347,7 +347,8 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   ObjectCell& cell = turn.cell();
   const rpc::ObjectTarget& target = *context.object();
   if (remembers(method, target.request_id)) {
-    auto known = cell.ledger().find(target.request_id, method.id, cell.wall_clock().now());
+    auto known =
+        cell.ledger(target.request_id).find(target.request_id, method.id, cell.wall_clock().now());
     if (!known) return known.error();
     if (*known != nullptr) {
       const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
@@ -438,28 +439,6 @@ Error ObjectHost::lost_writes(const ObjectCell& cell, std::uint64_t found) {
 
 Result<void> ObjectHost::save_now(ObjectCell& cell) {
   return save(cell, Deadline::after(options_.save_time_max));
-}
-
-ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
-  const CallChain* const chain = CallChain::current();
-  const auto* const frame = chain == nullptr ? nullptr : chain->frame();
-  auto* const turn = frame == nullptr ? nullptr : static_cast<Turn*>(frame->turn());
-  check(turn != nullptr && &turn->cell() == &cell, "a handler waits in its own task");
-  return *turn;
-}
-
-Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
-  return turn_of(cell).wait_without(event, deadline);
-}
-
-Result<bool> ObjectHost::wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
-                                    Deadline deadline) {
-  return turn_of(cell).wait_until(predicate, deadline);
-}
-
-Result<void> ObjectHost::run_outside(ObjectCell& cell, const std::function<void()>& work,
-                                     Deadline deadline) {
-  return turn_of(cell).run_without(work, deadline);
 }
 
 void ObjectHost::mark_unmarked_change(ObjectCell& cell, std::string_view where) {

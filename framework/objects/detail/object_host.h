@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -106,6 +107,12 @@ class ObjectHost {
   Error lost_writes(const ObjectCell& cell, std::uint64_t found);
   // The object of that cell is being deactivated and has a reminder at `time`.
   void wake_later(const ObjectCell& cell, WallTime time);
+  // For calls from outboxes: the objects' own row of a method, or, of a type that is not hosted
+  // here, one whose request and reply carry any fields along unread.
+  const rpc::Method& method_of(std::string_view full_name);
+  Owners& owners() const { return surroundings_.owners; }
+  // Of the outboxes that begin on this shard.
+  std::uint64_t next_outbox_number() { return ++last_outbox_number_; }
   // ObjectBase::wait_for(), wait_until(), outside().
   Result<void> wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline);
   Result<bool> wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
@@ -230,6 +237,8 @@ class ObjectHost {
   Log& log_;
   Options options_;
   std::vector<std::unique_ptr<HostedType>> types_;
+  std::map<std::string, rpc::Method, std::less<>> foreign_methods_;  // By name.
+  std::uint64_t last_outbox_number_ = 0;
   std::set<Released> released_;  // Moving partitions.
   std::size_t waiting_for_move_count_ = 0;
   coroutine::Event move_decided_{"the new owner of an object"};

@@ -25,6 +25,9 @@ struct ObjectStatistics {
   std::uint64_t stray_exception_count = 0;  // Calls that threw an exception.
   std::uint64_t destroyed_count = 0;
   std::uint64_t lost_write_count = 0;  // Objects whose stored writes the store has lost.
+  std::size_t outbox_count = 0;        // Calls in outboxes that are not acknowledged yet.
+  std::uint64_t delivery_count = 0;    // Calls from outboxes that were acknowledged.
+  std::uint64_t failed_delivery_count = 0;
 
   void add(const ObjectStatistics& more) {
     active_count += more.active_count;
@@ -45,6 +48,9 @@ struct ObjectStatistics {
     stray_exception_count += more.stray_exception_count;
     destroyed_count += more.destroyed_count;
     lost_write_count += more.lost_write_count;
+    outbox_count += more.outbox_count;
+    delivery_count += more.delivery_count;
+    failed_delivery_count += more.failed_delivery_count;
   }
 };
 

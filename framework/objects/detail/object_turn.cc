@@ -15,6 +15,28 @@ constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100)
 
 }  // namespace
 
+ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
+  const CallChain* const chain = CallChain::current();
+  const auto* const frame = chain == nullptr ? nullptr : chain->frame();
+  auto* const turn = frame == nullptr ? nullptr : static_cast<Turn*>(frame->turn());
+  check(turn != nullptr && &turn->cell() == &cell, "a handler waits in its own task");
+  return *turn;
+}
+
+Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
+  return turn_of(cell).wait_without(event, deadline);
+}
+
+Result<bool> ObjectHost::wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
+                                    Deadline deadline) {
+  return turn_of(cell).wait_until(predicate, deadline);
+}
+
+Result<void> ObjectHost::run_outside(ObjectCell& cell, const std::function<void()>& work,
+                                     Deadline deadline) {
+  return turn_of(cell).run_without(work, deadline);
+}
+
 Error ObjectHost::Turn::lost() const {
   if (was_sent_away_) return cell_.moved();
   return Error(Code::cancelled,
@@ -123,9 +145,9 @@ bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
 
 Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
   if (remembers(method_, request_id_)) {
-    cell_.ledger().add(request_id_, method_.id, message.SerializeAsString(),
-                       cell_.wall_clock().now());
-    if (COROLANE_SEEDED_BUG(request_ids_evicted)) cell_.ledger().forget_all_but(64);
+    RequestLedger& ledger = cell_.ledger(request_id_);
+    ledger.add(request_id_, method_.id, message.SerializeAsString(), cell_.wall_clock().now());
+    if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
     cell_.mark_changed();
   }
   if (auto passed = pass(); !passed) return passed;

@@ -3,6 +3,7 @@
 // of its router.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "coroutine/base/result.h"
@@ -18,6 +19,16 @@ class Router;
 namespace corolane::framework::detail {
 
 class HostedType;
+
+// Keeps calls that are made later.
+class OutboxSink {
+ public:
+  virtual Result<void> put(const rpc::Method& method, const std::string& id,
+                           const google::protobuf::Message& request) = 0;
+
+ protected:
+  ~OutboxSink() = default;
+};
 
 class Owners {
  public:
@@ -43,6 +54,8 @@ class Owners {
 
   // For handlers that call other objects.
   virtual Router& router() = 0;
+  // A router that puts all calls into `sink`, which outlives it.
+  virtual std::shared_ptr<Router> outbox_router(OutboxSink& sink) = 0;
 
  protected:
   ~Owners() = default;

@@ -51,6 +51,8 @@ Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_
   }
   const Entry& entry = **found;
   if (id.sequence > entry.last) return nullptr;
+  static const std::string empty_reply;
+  if (id.sequence < entry.last && options_.is_in_order) return &empty_reply;
   if (id.sequence < entry.last) return forgotten(id, "is older than the last remembered one");
   if (entry.method != 0 && entry.method != method) {
     return Error(Code::invalid_argument, "request " + std::to_string(id.sequence) + " of " +
@@ -124,19 +126,17 @@ void RequestLedger::forget_all_but(std::size_t count) {
   while (entries_.size() > count) forget_oldest();
 }
 
-void RequestLedger::load(const ObjectRecord& record, WallTime now) {
-  for (const AppliedCaller& caller : record.callers()) {
-    Entry& entry =
-        renew({.caller = caller.caller(), .sequence = caller.last(), .scope = caller.scope()});
-    entry.last = caller.last();
-    entry.method = caller.method();
-    const WallTime noted{std::chrono::milliseconds(caller.time_milliseconds())};
-    // A time far in the future would keep the entry forever.
-    const bool is_usable = noted != WallTime{} && noted <= now + options_.horizon;
-    entry.time = is_usable ? noted : now;
-    const auto reply = std::ranges::find(caller.replies(), caller.last(), &AppliedReply::sequence);
-    if (reply != caller.replies().end()) set_reply(entry, reply->reply());
-  }
+void RequestLedger::load(const AppliedCaller& caller, WallTime now) {
+  Entry& entry =
+      renew({.caller = caller.caller(), .sequence = caller.last(), .scope = caller.scope()});
+  entry.last = caller.last();
+  entry.method = caller.method();
+  const WallTime noted{std::chrono::milliseconds(caller.time_milliseconds())};
+  // A time far in the future would keep the entry forever.
+  const bool is_usable = noted != WallTime{} && noted <= now + options_.horizon;
+  entry.time = is_usable ? noted : now;
+  const auto reply = std::ranges::find(caller.replies(), caller.last(), &AppliedReply::sequence);
+  if (reply != caller.replies().end()) set_reply(entry, reply->reply());
 }
 
 void RequestLedger::append_to(std::string& record) const {

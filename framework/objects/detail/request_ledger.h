@@ -45,6 +45,16 @@ class RequestLedger {
     // The total size of all replies. The oldest are dropped first: a retry of such a call learns
     // that it has taken effect, but not its reply. The newest reply is always kept.
     std::size_t reply_bytes_max = std::size_t{256} << 10;
+    // A caller begins a call when the one before it was answered, with an empty reply. So an older
+    // call than its last one has taken effect, too.
+    bool is_in_order = false;
+
+    // For calls from outboxes, which are delivered for as long as it takes: after an outage of more
+    // than a day one of them could be executed again. There are more senders than clients, and
+    // their replies are empty.
+    static Options of_outboxes() {
+      return {.horizon = std::chrono::hours(24), .caller_count_max = 16'384, .is_in_order = true};
+    }
   };
 
   RequestLedger() : RequestLedger(Options{}) {}
@@ -63,9 +73,9 @@ class RequestLedger {
   // place: all are added.
   void add(const rpc::RequestId& id, std::uint64_t method, std::string reply, WallTime now);
 
-  // Loads the record of an earlier owner. Entries without a time, or with one far in the future,
-  // get the present time.
-  void load(const ObjectRecord& record, WallTime now);
+  // Loads an entry of an earlier owner. One without a time, or with one far in the future, gets the
+  // present time.
+  void load(const AppliedCaller& caller, WallTime now);
   // Appends its fields to a serialised ObjectRecord.
   void append_to(std::string& record) const;
 

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <memory>
 
 #include "framework/wire/objects.pb.h"
@@ -14,6 +15,7 @@ namespace corolane::framework::detail {
 struct UndoPoint {
   std::unique_ptr<google::protobuf::Message> state;
   ObjectRecord alarms;  // Its reminders alone.
+  std::size_t outbox_size = 0;
   bool was_changed = false;
   bool was_destroyed = false;
   bool hid_change = false;

@@ -26,6 +26,7 @@
 #include "framework/objects/detail/publisher.h"
 #include "framework/push/detail/feed.h"
 #include "framework/routing/detail/node_clients.h"
+#include "framework/routing/detail/outbox_router.h"
 #include "framework/routing/router.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/wire/detail/call_chain.h"
@@ -100,6 +101,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   bool is_here(Partition partition) const override { return partition % peers_.size() == index_; }
   Moved owner_of(const HostedType& type, Partition partition) const override;
   Router& router() override { return *this; }
+  std::shared_ptr<Router> outbox_router(OutboxSink& sink) override {
+    return std::make_shared<OutboxRouter>(sink);
+  }
 
  private:
   // Cached facts about a method.

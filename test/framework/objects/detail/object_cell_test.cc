@@ -304,13 +304,13 @@ TEST_F(ObjectCellTest, AHiddenChangeIsVisibleWhenItIsStored) {
 TEST_F(ObjectCellTest, TheLedgerIsStoredWithTheState) {
   ASSERT_TRUE(activate());
   const rpc::RequestId id{.caller = "ada", .sequence = 1};
-  cell_->ledger().add(id, 7, "done", cell_->wall_clock().now());
+  cell_->ledger(id).add(id, 7, "done", cell_->wall_clock().now());
   set(1);
   ASSERT_TRUE(save());
   test::PuppetStage next(store_, strings_, 2);
   const auto cell = make_cell(next);
   ASSERT_TRUE(cell->activate(Deadline::never()));
-  const auto found = cell->ledger().find(id, 7, cell->wall_clock().now());
+  const auto found = cell->ledger(id).find(id, 7, cell->wall_clock().now());
   ASSERT_TRUE(found) << found.error();
   ASSERT_NE(*found, nullptr);
   EXPECT_EQ(**found, "done");
@@ -493,8 +493,8 @@ TEST_F(ObjectCellTest, ItsSizeIncludesItsStateAndLedger) {
   ASSERT_TRUE(activate());
   const std::size_t empty = cell_->size_bytes();
   EXPECT_GT(empty, sizeof(ObjectCell) + sizeof(Puppet));
-  cell_->ledger().add({.caller = "ada", .sequence = 1}, 7, std::string(10'000, 'x'),
-                      cell_->wall_clock().now());
+  cell_->ledger({}).add({.caller = "ada", .sequence = 1}, 7, std::string(10'000, 'x'),
+                        cell_->wall_clock().now());
   cell_->measure();
   EXPECT_GT(cell_->size_bytes(), empty + 10'000);
   EXPECT_LT(cell_->size_bytes(), empty + 11'000);

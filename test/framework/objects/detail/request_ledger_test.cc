@@ -23,6 +23,10 @@ rpc::RequestId id_of(std::string_view caller, std::uint64_t sequence, std::strin
   return {.caller = caller, .sequence = sequence, .scope = scope};
 }
 
+void load(RequestLedger& ledger, const ObjectRecord& record, WallTime now) {
+  for (const AppliedCaller& caller : record.callers()) ledger.load(caller, now);
+}
+
 class RequestLedgerTest : public testing::Test {
  protected:
   void add(std::string_view caller, std::uint64_t sequence, const std::string& reply = "done") {
@@ -62,6 +66,16 @@ TEST_F(RequestLedgerTest, RefusesACallThatIsOlderThanTheLastOne) {
   const auto found = find("ada", 4);
   ASSERT_THAT(found, fails_with(Code::failed_precondition));
   EXPECT_TRUE(found.error().maybe_executed());
+}
+
+TEST_F(RequestLedgerTest, AnOlderCallOfACallerInOrderHasTakenEffect) {
+  RequestLedger ledger(RequestLedger::Options::of_outboxes());
+  ledger.add(id_of("game", 5, "outbox"), add_method, "", now_);
+  const auto found = ledger.find(id_of("game", 4, "outbox"), take_method, now_ + 23h);
+  ASSERT_TRUE(found) << found.error();
+  ASSERT_NE(*found, nullptr);
+  EXPECT_EQ(**found, "");
+  EXPECT_EQ(*ledger.find(id_of("game", 6, "outbox"), add_method, now_), nullptr);
 }
 
 TEST_F(RequestLedgerTest, KeepsTheLaterOfTwoThatEndInTheOtherOrder) {
@@ -167,7 +181,7 @@ TEST_F(RequestLedgerTest, MovesFromOwnerToOwner) {
   add("bob", 4, "of bob");
   add("eve", 5, "");
   RequestLedger next;
-  next.load(stored(), now_ + 1min);
+  load(next, stored(), now_ + 1min);
   EXPECT_EQ(**next.find(id_of("ada", 3, "scope"), add_method, now_), "of ada");
   EXPECT_EQ(**next.find(id_of("bob", 4), add_method, now_), "of bob");
   EXPECT_EQ(**next.find(id_of("eve", 5), add_method, now_), "");
@@ -184,7 +198,7 @@ TEST_F(RequestLedgerTest, AForgottenReplyStaysForgottenOnTheNextOwner) {
   add("ada", 1, std::string(900, 'x'));
   add("bob", 1, std::string(900, 'x'));
   RequestLedger next;
-  next.load(stored(), now_);
+  load(next, stored(), now_);
   EXPECT_THAT(next.find(id_of("ada", 1), add_method, now_), fails_with(Code::failed_precondition));
 }
 
@@ -192,7 +206,7 @@ TEST_F(RequestLedgerTest, AForgottenReplyStaysForgottenOnTheNextOwner) {
 TEST_F(RequestLedgerTest, TheNextOwnerForgetsTheOldestRepliesFirst) {
   for (const char* caller : {"ada", "bob", "eve"}) add(caller, 1, std::string(300, 'x'));
   RequestLedger next({.horizon = 10min, .reply_bytes_max = 700});
-  next.load(stored(), now_);
+  load(next, stored(), now_);
   next.add(id_of("ivy", 1), add_method, std::string(300, 'x'), now_);
   for (const char* caller : {"ada", "bob"}) {
     EXPECT_THAT(next.find(id_of(caller, 1), add_method, now_),
@@ -206,7 +220,7 @@ TEST_F(RequestLedgerTest, KeepsTheTimeOfAClockThatWasSlightlyAhead) {
   now_ += 20s;
   add("ada", 1);
   RequestLedger next;
-  next.load(stored(), start);
+  load(next, stored(), start);
   std::string bytes;
   next.append_to(bytes);
   ObjectRecord record;
@@ -218,7 +232,7 @@ TEST_F(RequestLedgerTest, ClampsAClockThatWasFarAhead) {
   now_ += 24h;
   add("ada", 1);
   RequestLedger next({.horizon = 10min});
-  next.load(stored(), start);
+  load(next, stored(), start);
   next.add(id_of("bob", 1), add_method, "", start + 9min);
   EXPECT_NE(*next.find(id_of("ada", 1), add_method, start + 9min), nullptr);
   next.add(id_of("bob", 2), add_method, "", start + 10min);
@@ -235,7 +249,7 @@ TEST_F(RequestLedgerTest, ReadsTheFormatOfEarlierVersions) {
     reply.set_sequence(sequence);
     reply.set_reply("reply " + std::to_string(sequence));
   }
-  ledger_.load(record, now_);
+  load(ledger_, record, now_);
   EXPECT_EQ(seen("ada", 9), "reply 9");
   EXPECT_EQ(seen("ada", 8), "failed_precondition");
   EXPECT_EQ(seen("ada", 10), "new");
