@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "coroutine/base/try.h"
 #include "services/chess/token.h"
 
 namespace corolane::services::chess {
@@ -26,7 +27,7 @@ std::int32_t distance_max(TimePoint since) {
 }  // namespace
 
 // Only wait_until_met() suspends here, so both seekers always get matching answers.
-Result<MeetReply> Lobby::meet(const MeetRequest& request, rpc::Context& context) {
+Result<MeetReply> Lobby::meet(const MeetRequest& request, rpc::Context&) {
   Seeker seeker{.player = request.player(), .rating = request.rating()};
   if (Seeker* const other = best_for(seeker)) {
     // The player who came first moves first.
@@ -34,19 +35,17 @@ Result<MeetReply> Lobby::meet(const MeetRequest& request, rpc::Context& context)
     return *std::move(seeker.met);
   }
   const auto place = waiting_.insert(waiting_.end(), &seeker);
-  const auto waited = wait_until_met(seeker, context.deadline());
+  const auto waited = wait_until_met(seeker);
   waiting_.erase(place);
   if (!waited) return waited.error();
   return *std::move(seeker.met);
 }
 
-Result<void> Lobby::wait_until_met(Seeker& seeker, Deadline deadline) {
+Result<void> Lobby::wait_until_met(Seeker& seeker) {
   while (!seeker.met) {
-    auto waited = wait_for(seeker.changed, earlier(deadline, Deadline::after(look_interval)));
-    const bool is_time_to_look = !waited && waited.error().code() == Code::deadline_exceeded;
-    if (!waited && !is_time_to_look) return waited;
-    if (seeker.met) break;
-    if (deadline.has_passed()) return waited;
+    COROLANE_TRY(const bool is_met, wait_until([&] { return seeker.met.has_value(); },
+                                               Deadline::after(look_interval)));
+    if (is_met) break;
     if (Seeker* const other = best_for(seeker)) introduce(*other, seeker);
   }
   return {};
@@ -74,7 +73,6 @@ void Lobby::introduce(Seeker& white, Seeker& black) const {
     reply.set_game(game);
     reply.set_seat(each == &white ? WHITE : BLACK);
     reply.set_opponent((each == &white ? black : white).player);
-    each->changed.set();
   }
 }
 

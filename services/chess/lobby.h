@@ -8,8 +8,6 @@
 #include <string>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/base/deadline.h"
-#include "coroutine/sync/event.h"
 #include "services/chess/game.corolane.h"
 
 namespace corolane::services::chess {
@@ -25,10 +23,9 @@ class Lobby : public LobbyObject {
     std::int32_t rating;
     TimePoint since = now();
     std::optional<MeetReply> met = std::nullopt;
-    coroutine::Event changed{"opponent in the lobby"};
   };
 
-  Result<void> wait_until_met(Seeker& seeker, Deadline deadline);
+  Result<void> wait_until_met(Seeker& seeker);
   // The waiting player nearest by rating. The allowed distance is the larger one of the two, which
   // grows with waiting: so even in a full lobby a player far from all others is found.
   Seeker* best_for(const Seeker& seeker) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A node that serves chess: chess_node --config config/samples/chess.yaml
+#include <chrono>
 #include <memory>
 
 #include "framework/recording/file_recorder.h"
@@ -10,6 +11,7 @@
 #include "services/chess/player.h"
 
 int main(int argc, char** argv) {
+  using namespace std::chrono_literals;
   namespace framework = corolane::framework;
   using namespace corolane::services::chess;  // NOLINT(google-build-using-namespace)
   const framework::recording::FileRecorder recorder;
@@ -17,8 +19,9 @@ int main(int argc, char** argv) {
     node.serve(
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     node.host<Game>([&config](framework::Shard&) { return std::make_unique<Game>(config); });
-    node.host<Player>();
-    node.host<Lobby>({.transient = true});
+    node.host<Player>({.idle_time_max = 1min});
+    // Each player who waits for an opponent has a call in the mailbox.
+    node.host<Lobby>({.transient = true, .mailbox_max = 10'000});
   };
   return framework::run_main(argc, argv, set_up, &recorder);
 }

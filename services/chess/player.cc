@@ -18,13 +18,6 @@ std::int32_t bounded(std::int64_t change) {
 
 }  // namespace
 
-Result<void> Player::on_activate() {
-  for (const EndedGame& game : state().unscored_games()) {
-    static_cast<void>(GameClient(router(), game.name()).settle({}));
-  }
-  return {};
-}
-
 Result<LookAtPlayerReply> Player::look(const LookAtPlayerRequest&, rpc::Context&) const {
   LookAtPlayerReply reply;
   reply.set_rating(first_rating + bounded(state().rating_change()));
@@ -34,31 +27,18 @@ Result<LookAtPlayerReply> Player::look(const LookAtPlayerRequest&, rpc::Context&
   return reply;
 }
 
-Result<LookAtPlayerReply> Player::end_game(const EndGameRequest& request, rpc::Context& context) {
-  if (find_unscored(request.game()) < 0) {
-    if (state().unscored_games_size() >= unscored_count_max) {
-      return Error(Code::resource_exhausted,
-                   "player \"" + id() + "\" has too many games that have not scored");
-    }
-    *change().add_unscored_games() = request.game();
-  }
-  return look({}, context);
-}
-
-Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::Context&) {
+Result<google::protobuf::Empty> Player::add_game(const AddGameRequest& request, rpc::Context&) {
   if (std::abs(std::int64_t{request.rating_change()}) > rating_change_max) {
     return Error(Code::invalid_argument, "rating_change: at most 20 points per game");
   }
-  const int place = find_unscored(request.game());
-  if (place < 0) return google::protobuf::Empty();
   switch (request.result()) {
-    case ScoreRequest::WIN:
+    case AddGameRequest::WIN:
       change().set_wins(state().wins() + 1);
       break;
-    case ScoreRequest::DRAW:
+    case AddGameRequest::DRAW:
       change().set_draws(state().draws() + 1);
       break;
-    case ScoreRequest::LOSS:
+    case AddGameRequest::LOSS:
       change().set_losses(state().losses() + 1);
       break;
     default:
@@ -66,17 +46,7 @@ Result<google::protobuf::Empty> Player::score(const ScoreRequest& request, rpc::
   }
   const std::int64_t before = bounded(state().rating_change());
   change().set_rating_change(bounded(before + request.rating_change()));
-  change().mutable_unscored_games()->DeleteSubrange(place, 1);
   return google::protobuf::Empty();
-}
-
-int Player::find_unscored(const EndedGame& game) const {
-  const auto& unscored = state().unscored_games();
-  for (int place = 0; place < unscored.size(); ++place) {
-    const EndedGame& other = unscored.Get(place);
-    if (other.name() == game.name() && other.ended_at_ms() == game.ended_at_ms()) return place;
-  }
-  return -1;
 }
 
 }  // namespace corolane::services::chess

@@ -21,18 +21,12 @@ using test::fails_with;
 
 class PlayerTest : public testing::Test {
  protected:
-  Result<LookAtPlayerReply> end_game(const std::string& player, const std::string& game) {
-    EndGameRequest request;
-    request.mutable_game()->set_name(game);
-    return node_.player(player).end_game(request);
-  }
-  Result<google::protobuf::Empty> score(const std::string& player, const std::string& game,
-                                        ScoreRequest::Result result, std::int32_t change) {
-    ScoreRequest request;
-    request.mutable_game()->set_name(game);
+  Result<google::protobuf::Empty> add_game(const std::string& player, AddGameRequest::Result result,
+                                           std::int32_t change, rpc::CallOptions options = {}) {
+    AddGameRequest request;
     request.set_result(result);
     request.set_rating_change(change);
-    return node_.player(player).score(request);
+    return node_.player(player).add_game(request, options);
   }
   LookAtPlayerReply look(const std::string& player) {
     const auto reply = node_.player(player).look({});
@@ -50,11 +44,10 @@ TEST_F(PlayerTest, ANewPlayerHasTheFirstRating) {
 }
 
 TEST_F(PlayerTest, EachGameCounts) {
-  for (const auto& [game, result, change] :
-       {std::tuple{"1", ScoreRequest::WIN, 10}, std::tuple{"2", ScoreRequest::DRAW, -1},
-        std::tuple{"3", ScoreRequest::LOSS, -12}, std::tuple{"4", ScoreRequest::WIN, 9}}) {
-    ASSERT_TRUE(end_game("anna", game));
-    ASSERT_TRUE(score("anna", game, result, change));
+  for (const auto& [result, change] :
+       {std::pair{AddGameRequest::WIN, 10}, std::pair{AddGameRequest::DRAW, -1},
+        std::pair{AddGameRequest::LOSS, -12}, std::pair{AddGameRequest::WIN, 9}}) {
+    ASSERT_TRUE(add_game("anna", result, change));
   }
   const LookAtPlayerReply anna = look("anna");
   EXPECT_EQ(anna.rating(), 1'506);
@@ -64,38 +57,24 @@ TEST_F(PlayerTest, EachGameCounts) {
 }
 
 TEST_F(PlayerTest, AGameReportedTwiceTakesEffectOnce) {
-  ASSERT_TRUE(end_game("anna", "1"));
-  EXPECT_EQ(end_game("anna", "1")->rating(), 1'500);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(score("anna", "1", ScoreRequest::WIN, 10));
+  const rpc::CallOptions once{.request_id = {.caller = "game 1", .sequence = 1}};
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(add_game("anna", AddGameRequest::WIN, 10, once));
   EXPECT_EQ(look("anna").rating(), 1'510);
   EXPECT_EQ(look("anna").wins(), 1U);
 }
 
-TEST_F(PlayerTest, AGameReportedAgainAfterManyOthersTakesEffectOnce) {
-  ASSERT_TRUE(end_game("anna", "first"));
-  ASSERT_TRUE(score("anna", "first", ScoreRequest::WIN, 10));
-  for (int i = 0; i < 200; ++i) {
-    ASSERT_TRUE(end_game("anna", std::to_string(i)));
-    ASSERT_TRUE(score("anna", std::to_string(i), ScoreRequest::DRAW, 0));
-  }
-  ASSERT_TRUE(score("anna", "first", ScoreRequest::WIN, 10));
-  EXPECT_EQ(look("anna").rating(), 1'510);
-}
-
 TEST_F(PlayerTest, AcknowledgedChangesSurviveACrash) {
-  ASSERT_TRUE(end_game("anna", "1"));
-  node_.crash();
-  node_ = nodes_.start();
-  ASSERT_TRUE(score("anna", "1", ScoreRequest::LOSS, -10));
-  node_.crash();
-  node_ = nodes_.start();
-  ASSERT_TRUE(score("anna", "1", ScoreRequest::LOSS, -10));
+  const rpc::CallOptions once{.request_id = {.caller = "game 1", .sequence = 1}};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(add_game("anna", AddGameRequest::LOSS, -10, once));
+    node_.crash();
+    node_ = nodes_.start();
+  }
   EXPECT_EQ(look("anna").rating(), 1'490);
 }
 
-TEST_F(PlayerTest, AScoreNeedsAResult) {
-  ASSERT_TRUE(end_game("anna", "1"));
-  EXPECT_THAT(score("anna", "1", ScoreRequest::RESULT_UNSPECIFIED, 10),
+TEST_F(PlayerTest, AGameNeedsAResult) {
+  EXPECT_THAT(add_game("anna", AddGameRequest::RESULT_UNSPECIFIED, 10),
               fails_with(Code::invalid_argument));
   EXPECT_EQ(look("anna").rating(), 1'500);
 }
@@ -103,13 +82,12 @@ TEST_F(PlayerTest, AScoreNeedsAResult) {
 TEST_F(PlayerTest, AnExcessiveRatingChangeIsRefused) {
   constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
-  ASSERT_TRUE(end_game("anna", "1"));
   for (const std::int32_t change : {most, least, least + 1, rating_change_max + 1, 9'999}) {
-    EXPECT_THAT(score("anna", "1", ScoreRequest::WIN, change), fails_with(Code::invalid_argument));
+    EXPECT_THAT(add_game("anna", AddGameRequest::WIN, change), fails_with(Code::invalid_argument));
   }
   EXPECT_EQ(look("anna").rating(), 1'500);
   EXPECT_EQ(look("anna").wins(), 0U);
-  EXPECT_TRUE(score("anna", "1", ScoreRequest::WIN, rating_change_max));
+  EXPECT_TRUE(add_game("anna", AddGameRequest::WIN, rating_change_max));
   EXPECT_EQ(look("anna").rating(), 1'520);
 }
 
@@ -128,22 +106,11 @@ TEST_F(PlayerTest, ARatingStaysInItsBoundsForAnyStoredValue) {
     ASSERT_TRUE(store.seal(key, 1, Deadline::after(1s)));
     ASSERT_TRUE(store.write(key, 1, 0, {.bytes = record.SerializeAsString()}, Deadline::after(1s)));
     EXPECT_EQ(look(name).rating(), 1'500 + sign * Player::rating_change_sum_max);
-    for (const char* game : {"1", "2"}) {
-      ASSERT_TRUE(end_game(name, game));
-      ASSERT_TRUE(score(name, game, ScoreRequest::WIN, sign * rating_change_max));
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(add_game(name, AddGameRequest::WIN, sign * rating_change_max));
     }
     EXPECT_EQ(look(name).rating(), 1'500 + sign * Player::rating_change_sum_max);
   }
-}
-
-TEST_F(PlayerTest, UnscoredGamesAreBounded) {
-  for (int i = 0; i < Player::unscored_count_max; ++i) {
-    ASSERT_TRUE(end_game("anna", std::to_string(i)));
-  }
-  EXPECT_THAT(end_game("anna", "one more"), fails_with(Code::resource_exhausted));
-  EXPECT_TRUE(end_game("anna", "7")) << "one of them";
-  ASSERT_TRUE(score("anna", "0", ScoreRequest::DRAW, 0));
-  EXPECT_TRUE(end_game("anna", "one more"));
 }
 
 }  // namespace
