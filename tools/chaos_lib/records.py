@@ -221,11 +221,9 @@ class Player:
     wins: int = 0
     draws: int = 0
     losses: int = 0
-    unscored: int = 0
 
 
 def player_of(record):
-    numbers = {1: 0, 2: 0, 3: 0, 4: 0, 5: 0}
-    for number, value in fields_of(state_of(record)):
-        numbers[number] = numbers[number] + 1 if number == 5 else value
-    return Player(signed(numbers[1]), *(numbers[i] for i in (2, 3, 4, 5)))
+    numbers = {1: 0, 2: 0, 3: 0, 4: 0}
+    numbers |= dict(fields_of(state_of(record)))
+    return Player(signed(numbers[1]), *(numbers[i] for i in (2, 3, 4)))
