@@ -11,8 +11,8 @@
 //
 // A timer runs in the object's exclusive turn, behind the calls that came before, and in a task of
 // its own: it may suspend, call other objects (which is a call of this object, so a cycle is
-// found), and wait_for() events. Two runs of one timer never overlap. Changes are stored within a
-// second, as those of calls; a failure affects the timer alone.
+// found), and wait_until() something is true. Two runs of one timer never overlap. Changes are
+// stored within a second, as those of calls; a failure affects the timer alone.
 //
 // Timers end with the object: when it is deactivated, moves, or is lost to another owner. They do
 // not keep it active: an object that is not called is deactivated, however many timers it has.

@@ -26,8 +26,10 @@
 // A method may reply with a stream (`returns (stream Move)`, read by an ObjectReader). While its
 // reader is too far behind, write() gives the turn away: afterwards the state may have changed.
 //
-// Changes are stored before the reply of a durable method, and otherwise within a second. The
-// changes of a handler that fails are not rolled back.
+// Changes are stored before the reply of a durable method, and otherwise within a second. When the
+// handler of a durable method fails, state, reminders, outbox and publications become what they
+// were when it began, or after its last save() or wait. The members of the class are its own
+// business.
 //
 // The store keeps an object until it is destroyed; then the next call finds a new one. An object
 // that was never changed leaves nothing in the store.
@@ -55,7 +57,6 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
-#include "coroutine/sync/event.h"
 #include "framework/alarms/object_reminders.h"
 #include "framework/alarms/object_timers.h"
 #include "framework/objects/following.h"
@@ -117,23 +118,21 @@ class ObjectBase : public rpc::Service {
   // Reminders that wake the object at a time of day. Transient objects (host_options.h) have none.
   ObjectReminders reminders();
   const WallClock& wall_clock() const;
-  // Gives up the turn until `event` is set or pulsed, and takes one again: state that was read
-  // before may have changed. For handlers, timers and followers, in their own task. Fails with
-  // deadline_exceeded, in a turn again. Fails with resource_exhausted, still in its turn, when
-  // node.objects.mailbox_max calls that may change the object already wait this way. Fails without
-  // a turn with cancelled, and with aborted when the object leaves this node: then leave the state
-  // alone and return that error; a read_only call continues on the object's new node.
-  Result<void> wait_for(coroutine::Event& event, Deadline deadline) const;
-  // Gives up the turn until `predicate` is true, and takes one again. It is asked at once, and then
-  // at the end of each turn that may have changed the object; so it must not suspend. False: the
-  // deadline has passed first. An error means that the call is over: return it.
+  // Gives up the turn until `predicate` is true, and takes one again: state that was read before
+  // may have changed. The predicate is asked at once, and at the end of each turn that may have
+  // changed the object; so it must not suspend. False: the deadline has passed first. Any error
+  // means that the call is over, in whatever way: return it. For handlers, timers and followers, in
+  // their own task. When node.objects.mailbox_max calls that may change the object wait already,
+  // this fails with resource_exhausted. A read_only call continues on the next node when the object
+  // moves.
   Result<bool> wait_until(const std::function<bool()>& predicate,
                           Deadline deadline = Deadline::never()) const;
-  // Runs `work` without the turn, and takes one again: for calls of others that may take long, or
-  // may call back. Returns what `work` returns, a Result. It is cancelled at the deadline, and when
-  // the object leaves this node. Fails as wait_for(): after deadline_exceeded the handler has its
-  // turn again; after any other error of this function it has none.
+  // Runs `work` without the turn, and takes one again: for calls of others that may take long or
+  // call back, and for events of others. Returns what `work` returns, a Result. It is cancelled at
+  // the deadline, and when the object leaves this node.
   //   auto reply = outside([&] { return BankClient(router(), name).pay(bill); }, deadline);
+  // Fails as wait_until(); and with deadline_exceeded, in a turn again, when `work` has not
+  // succeeded by the deadline.
   template <typename F>
   std::invoke_result_t<F&> outside(F work, Deadline deadline = Deadline::never()) const {
     std::optional<std::invoke_result_t<F&>> result;

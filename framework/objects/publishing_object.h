@@ -26,7 +26,7 @@ class PublishingObject : public Object<State> {
  protected:
   // Publishes to all subscribers, in order, in the object's turn. Never suspends; its cost does not
   // depend on the number of subscribers or on how fast they read. Events that a durable method
-  // publishes between its last wait_for() and its reply are held back until the state is stored.
+  // publishes between its last wait and its reply are held back until the state is stored.
   // Other events, like other replies, may be seen before the changes they report are stored. When
   // the node has lost the object the event is dropped.
   void publish(Event event) {

@@ -28,10 +28,11 @@ constexpr auto own_members =
 
 // The same for objects, with the members of framework/objects/object.h.
 constexpr auto own_object_members = std::to_array<std::string_view>(
-    {"change",        "comments", "deactivate",  "destroy",     "follow",        "id",
-     "id_",           "methods",  "object_type", "on_activate", "on_deactivate", "on_reminder",
-     "reminders",     "router",   "router_",     "save",        "service_name",  "state",
-     "state_message", "timers",   "wait_for",    "wall_clock"});
+    {"change",    "comments",     "deactivate",  "destroy",       "follow",        "id",
+     "id_",       "methods",      "object_type", "on_activate",   "on_deactivate", "on_reminder",
+     "outbox",    "outbox_size",  "outside",     "reminders",     "router",        "router_",
+     "save",      "service_name", "state",       "state_message", "timers",        "wait_until",
+     "wall_clock"});
 
 // Further members of objects that publish.
 constexpr auto own_publishing_members =

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "coroutine/base/try.h"
 #include "coroutine/task.h"
 #include "test/framework/counter.corolane.h"
 
@@ -30,7 +31,6 @@ class Counter : public CounterObject {
     const auto value = state().value();
     if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
     change().set_value(value + request.amount());
-    changed_.pulse();
     if (request.then_fail()) return Error(Code::failed_precondition, "as was asked for");
     return reply();
   }
@@ -43,11 +43,8 @@ class Counter : public CounterObject {
     if (auto paused = pause(request.pause_milliseconds()); !paused) return paused.error();
     return reply();
   }
-  Result<CounterReply> wait_until(const WaitUntilRequest& request,
-                                  rpc::Context& context) const override {
-    while (state().value() < request.value()) {
-      if (auto waited = wait_for(changed_, context.deadline()); !waited) return waited.error();
-    }
+  Result<CounterReply> await(const WaitUntilRequest& request, rpc::Context&) const override {
+    COROLANE_TRY(wait_until([&] { return state().value() >= request.value(); }));
     return reply();
   }
   Result<void> add_often(const AddOftenRequest& request, rpc::Writer<CounterReply>& values,
@@ -55,7 +52,6 @@ class Counter : public CounterObject {
     context.reply_headers().add("counter", id());
     for (std::uint32_t i = 0; i < request.count(); ++i) {
       change().set_value(state().value() + request.amount());
-      changed_.pulse();
       auto written = values.write(reply(request.ballast_bytes()));
       if (!written && !request.ignores_errors()) return written;
     }
@@ -89,8 +85,6 @@ class Counter : public CounterObject {
   }
 
  private:
-  mutable coroutine::Event changed_{"change of a counter"};
-
   static Result<void> pause(std::uint32_t milliseconds) {
     if (milliseconds == 0) return {};
     return coroutine::sleep_for(std::chrono::milliseconds(milliseconds));

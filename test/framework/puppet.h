@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "coroutine/base/try.h"
+#include "coroutine/sync/event.h"
 #include "test/framework/puppet.corolane.h"
 
 namespace corolane::test {
@@ -37,6 +39,11 @@ class Puppet : public PuppetObject {
     if (!done) return done.error();
     return RunReply();
   }
+  Result<google::protobuf::Empty> run_for_good(const RunRequest& request,
+                                               rpc::Context& context) override {
+    COROLANE_TRY(run(request, context));
+    return google::protobuf::Empty();
+  }
   Result<void> run_alone(const RunRequest&, rpc::Context&) override {
     return strings_.run_alone == nullptr ? Result<void>() : strings_.run_alone(*this);
   }
@@ -47,12 +54,18 @@ class Puppet : public PuppetObject {
   using Object::state;
   using ObjectBase::deactivate;
   using ObjectBase::destroy;
+  using ObjectBase::outbox;
+  using ObjectBase::outbox_size;
+  using ObjectBase::outside;
   using ObjectBase::reminders;
   using ObjectBase::router;
   using ObjectBase::save;
   using ObjectBase::timers;
-  using ObjectBase::wait_for;
+  using ObjectBase::wait_until;
   using ObjectBase::wall_clock;
+  Result<void> wait_for(coroutine::Event& event, Deadline deadline) const {
+    return outside([&] { return event.wait(deadline); });
+  }
 
  private:
   const Strings& strings_;

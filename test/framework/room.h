@@ -52,7 +52,7 @@ class Room : public RoomObject {
     const std::chrono::milliseconds duration(request.pause_milliseconds());
     if (!request.waits_outside()) return coroutine::sleep_for(duration);
     coroutine::Event never("something that does not happen");
-    const auto waited = wait_for(never, Deadline::after(duration));
+    const auto waited = outside([&] { return never.wait(Deadline::after(duration)); });
     return waited.error().code() == Code::deadline_exceeded ? Result<void>() : waited;
   }
   RoomPicture picture() const {

@@ -25,10 +25,6 @@ const std::string& ObjectBase::id() const { return cell_->id(); }
 
 Router& ObjectBase::router() const { return cell_->router(); }
 
-Result<void> ObjectBase::wait_for(coroutine::Event& event, Deadline deadline) const {
-  return cell_->type().host().wait_for(*cell_, event, deadline);
-}
-
 Result<bool> ObjectBase::wait_until(const std::function<bool()>& predicate,
                                     Deadline deadline) const {
   return cell_->type().host().wait_until(*cell_, predicate, deadline);

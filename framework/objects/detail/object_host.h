@@ -113,8 +113,7 @@ class ObjectHost {
   Owners& owners() const { return surroundings_.owners; }
   // Of the outboxes that begin on this shard.
   std::uint64_t next_outbox_number() { return ++last_outbox_number_; }
-  // ObjectBase::wait_for(), wait_until(), outside().
-  Result<void> wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline);
+  // ObjectBase::wait_until(), outside().
   Result<bool> wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
                           Deadline deadline);
   Result<void> run_outside(ObjectCell& cell, const std::function<void()>& work, Deadline deadline);

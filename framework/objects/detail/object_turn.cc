@@ -23,10 +23,6 @@ ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
   return *turn;
 }
 
-Result<void> ObjectHost::wait_for(ObjectCell& cell, coroutine::Event& event, Deadline deadline) {
-  return turn_of(cell).wait_without(event, deadline);
-}
-
 Result<bool> ObjectHost::wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
                                     Deadline deadline) {
   return turn_of(cell).wait_until(predicate, deadline);

@@ -273,8 +273,8 @@ TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
   const auto client = test::connect(network_, *a.node);
-  const rpc::Method& wait_until = a.node->shard().host()->types()[0]->method(3);
-  ASSERT_STREQ(wait_until.full_name, "corolane.test.Counter/WaitUntil");
+  const rpc::Method& await = a.node->shard().host()->types()[0]->method(3);
+  ASSERT_STREQ(await.full_name, "corolane.test.Counter/Await");
   // Callers that wait in an object are there whenever it moves.
   std::vector<std::string> failures;
   coroutine::TaskGroup callers;
@@ -284,7 +284,7 @@ TEST_F(NodeObjectsTest, ClientsOfObjectsDoNotNoticeThatTheyMove) {
       test::WaitUntilRequest request;
       request.set_value(1);
       test::CounterReply reply;
-      const auto waited = client->call(wait_until, request, reply,
+      const auto waited = client->call(await, request, reply,
                                        {.deadline = Deadline::after(60s), .object = &target});
       if (!waited) failures.push_back(waited.error().to_string());
     });

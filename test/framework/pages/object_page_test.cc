@@ -158,12 +158,12 @@ TEST_F(LonelyObjectPageTest, ACallThatWaitsForAnEventHasNoTurn) {
   auto waiter = coroutine::spawn("waiter", [&] {
     test::WaitUntilRequest request;
     request.set_value(1);
-    return counter("slow").wait_until(request);
+    return counter("slow").await(request);
   });
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const Json object = json("slow");
   ASSERT_EQ(object["running"].size(), 1u);
-  EXPECT_EQ(object["running"][0]["method"], "corolane.test.Counter/WaitUntil");
+  EXPECT_EQ(object["running"][0]["method"], "corolane.test.Counter/Await");
   EXPECT_EQ(object["running"][0]["waiting_for"], "an event, without a turn");
   ASSERT_TRUE(counter("slow").add(add_request(1)));
   ASSERT_TRUE(waiter.join(Deadline::never()));

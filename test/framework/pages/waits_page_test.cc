@@ -81,11 +81,11 @@ TEST_F(WaitsPageTest, ACallIsShownWithItsCallerAndItsAge) {
   request.set_value(1);
   coroutine::TaskGroup calls;
   ASSERT_TRUE(calls.spawn(
-      "first", [&] { static_cast<void>(CounterClient(node->router(), "x").wait_until(request)); }));
+      "first", [&] { static_cast<void>(CounterClient(node->router(), "x").await(request)); }));
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const auto text = page(*node, "/waits").body;
   EXPECT_THAT(text, ContainsRegex("outside +corolane.test.Counter\\(\"x\"\\) "
-                                  "+corolane.test.Counter/WaitUntil +runs +1\\.0"));
+                                  "+corolane.test.Counter/Await +runs +1\\.0"));
   calls.cancel_and_join();
 }
 

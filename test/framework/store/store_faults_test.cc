@@ -185,8 +185,7 @@ TEST_F(StoreFaultsTest, AWaitingReaderSeesNoUnstoredChange) {
   ASSERT_TRUE(clients_.spawn("reader", [&] {
     test::WaitUntilRequest request;
     request.set_value(1);
-    told =
-        CounterClient(node_->router(), "1").wait_until(request, {.deadline = Deadline::after(20s)});
+    told = CounterClient(node_->router(), "1").await(request, {.deadline = Deadline::after(20s)});
   }));
   ASSERT_TRUE(coroutine::sleep_for(100ms));
   bool is_full = true;

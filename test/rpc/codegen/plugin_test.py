@@ -413,15 +413,16 @@ class ProblemsTest(unittest.TestCase):
 
     def test_a_method_of_objects_is_not_a_member_of_all_objects(self):
         names = (
-            *("Comments", "Follow", "Id", "Id_", "MarkChanged", "Methods", "ObjectType"),
-            *("OnActivate", "OnDeactivate", "OnReminder", "Reminders", "Router", "Router_"),
-            *("Save", "ServiceName", "State", "StateMessage", "Timers", "WaitFor", "WallClock"),
+            *("Change", "Comments", "Deactivate", "Destroy", "Follow", "Id", "Id_", "Methods"),
+            *("ObjectType", "OnActivate", "OnDeactivate", "OnReminder", "Outbox", "OutboxSize"),
+            *("Outside", "Reminders", "Router", "Router_", "Save", "ServiceName", "State"),
+            *("StateMessage", "Timers", "WaitUntil", "WallClock"),
         )
         members = (
-            *("comments", "follow", "id", "id_", "mark_changed", "methods", "object_type"),
-            *("on_activate", "on_deactivate", "on_reminder", "reminders", "router", "router_"),
-            *("save", "service_name", "state", "state_message", "timers", "wait_for"),
-            "wall_clock",
+            *("change", "comments", "deactivate", "destroy", "follow", "id", "id_", "methods"),
+            *("object_type", "on_activate", "on_deactivate", "on_reminder", "outbox"),
+            *("outbox_size", "outside", "reminders", "router", "router_", "save"),
+            *("service_name", "state", "state_message", "timers", "wait_until", "wall_clock"),
         )
         self.assert_problems(
             '  option (corolane.object).state = "M";\n'

@@ -125,7 +125,7 @@ TEST_F(ObjectHostTest, WaitingReadersDoNotFillTheMailboxOfWriters) {
   std::vector<coroutine::Task<test::CounterReply>> readers;
   for (int i = 0; i < 2; ++i) {
     readers.push_back(
-        coroutine::spawn("reader", [&] { return shard.counter("a").wait_until(wait_request(2)); }));
+        coroutine::spawn("reader", [&] { return shard.counter("a").await(wait_request(2)); }));
   }
   ASSERT_TRUE(coroutine::yield());
   EXPECT_THAT(shard.counter("a").get(test::GetRequest()), fails_with(Code::resource_exhausted))
@@ -374,8 +374,8 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
   Shard shard(store_, 1);
   std::vector<coroutine::Task<test::CounterReply>> calls;
   for (int i = 1; i <= 20; ++i) {
-    calls.push_back(coroutine::spawn(
-        "call", [&, i] { return shard.counter("a").wait_until(wait_request(i)); }));
+    calls.push_back(
+        coroutine::spawn("call", [&, i] { return shard.counter("a").await(wait_request(i)); }));
   }
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(shard.counter("a").add(add_request(1)));
   for (int i = 1; i <= 20; ++i) {
@@ -387,8 +387,7 @@ TEST_F(ObjectHostTest, CallsThatWaitForAnEventDelayNoOther) {
 
 TEST_F(ObjectHostTest, ACallThatWaitsForAnEventEndsAtItsDeadline) {
   Shard shard(store_, 1);
-  const auto reply =
-      shard.counter("a").wait_until(wait_request(1), {.deadline = Deadline::after(1s)});
+  const auto reply = shard.counter("a").await(wait_request(1), {.deadline = Deadline::after(1s)});
   EXPECT_THAT(reply, fails_with(Code::deadline_exceeded));
   EXPECT_TRUE(shard.counter("a").add(add_request(1)));
 }

@@ -78,8 +78,7 @@ TEST_F(ObjectLeavingTest, StoppingStoresUnsavedChanges) {
 
 TEST_F(ObjectLeavingTest, ACallThatWaitsForAnEventFailsWhenTheObjectMoves) {
   Shard shard(store_, 1);
-  auto call =
-      coroutine::spawn("call", [&] { return shard.counter("a").wait_until(wait_request(1)); });
+  auto call = coroutine::spawn("call", [&] { return shard.counter("a").await(wait_request(1)); });
   ASSERT_TRUE(coroutine::sleep_for(1s));
   const Partition partition = partition_of("corolane.test.Counter", "a");
   EXPECT_TRUE(
@@ -114,11 +113,10 @@ TEST_F(ObjectLeavingTest, ACallThatChangedAnObjectBeforeItMovedIsMarkedMaybeExec
 }
 
 TEST_F(ObjectLeavingTest, AHandlerThatWaitsAgainWithoutItsTurnGetsTheSameError) {
-  coroutine::Event never("never");
   test::Puppet::Strings strings;
   strings.run = [&](test::Puppet& puppet) -> Result<void> {
-    const auto first = puppet.wait_for(never, Deadline::never());
-    const auto second = puppet.wait_for(never, Deadline::never());
+    const auto first = puppet.wait_until([] { return false; });
+    const auto second = puppet.wait_until([] { return false; });
     EXPECT_EQ(first.error().code(), second.error().code());
     return {};
   };
