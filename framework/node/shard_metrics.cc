@@ -120,6 +120,14 @@ void collect_objects(const detail::HostedType& type, MetricWriter& out) {
   out.counter("corolane_objects_lost_writes_total",
               "Objects of which the store has lost writes that it had confirmed.", labels,
               statistics.lost_write_count);
+  out.gauge("corolane_objects_outbox_calls",
+            "Calls in the outboxes of active objects that are not acknowledged yet.", labels,
+            static_cast<double>(statistics.outbox_count));
+  out.counter("corolane_objects_outbox_deliveries_total",
+              "Calls from outboxes that were acknowledged.", labels, statistics.delivery_count);
+  out.counter("corolane_objects_outbox_delivery_errors_total",
+              "Deliveries from outboxes that failed and are repeated.", labels,
+              statistics.failed_delivery_count);
   out.counter("corolane_objects_saves_total", "Changed objects that were stored.", labels,
               statistics.save_count);
   out.counter("corolane_objects_save_errors_total",

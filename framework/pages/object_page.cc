@@ -123,6 +123,7 @@ Json active_json(const ObjectCell& cell, TimePoint time) {
   const auto unsaved =
       cell.is_changed() ? std::optional(time - cell.changed_since()) : std::nullopt;
   const auto save = cell.history().failed_save();
+  const auto undelivered = alarms == nullptr ? std::nullopt : alarms->outbox.failure();
   return {{"seconds", in_seconds(time - cell.active_since())},
           {"idle_seconds", seconds_or_null(idle)},
           {"memory_bytes", cell.size_bytes()},
@@ -133,6 +134,8 @@ Json active_json(const ObjectCell& cell, TimePoint time) {
           {"last_save_error_seconds_ago", save ? Json(in_seconds(time - save->at)) : Json()},
           {"timers", alarms == nullptr ? 0 : alarms->timers.size()},
           {"reminders", alarms == nullptr ? 0 : alarms->reminders.size()},
+          {"outbox_calls", alarms == nullptr ? 0 : alarms->outbox.size()},
+          {"outbox_error", undelivered ? Json(undelivered->to_string()) : Json()},
           {"next_reminder_at", wake_at ? Json(utc_text(*wake_at)) : Json()},
           {"subscribed_shards", cell.reader_count()},
           {"follows", cell.followed_count()}};
@@ -303,6 +306,11 @@ std::string facts_text(const Json& object) {
   lines.push_back({"alarms", count_text(active.at("timers"), "timer", "timers") + ", " +
                                  count_text(active.at("reminders"), "reminder", "reminders") +
                                  (wake_at.is_null() ? "" : ", the next at " + cell_text(wake_at))});
+  if (const Json& calls = active.at("outbox_calls"); calls.number() > 0) {
+    const Json& error = active.at("outbox_error");
+    lines.push_back({"outbox", count_text(calls, "call", "calls") + " not delivered yet" +
+                                   (error.is_null() ? "" : ": " + cell_text(error))});
+  }
   lines.push_back({"follows", count_text(active.at("follows"), "object", "objects") +
                                   "; followed by " +
                                   count_text(active.at("subscribed_shards"), "shard", "shards")});

@@ -22,6 +22,9 @@ struct SeededBugs {
   bool request_ids_outside_state = false;  // Applied requests are remembered in memory only.
   bool request_ids_evicted = false;        // An object remembers 64 callers and forgets the others.
   bool request_ids_destroyed = false;      // A tombstone forgets the request ids of its object.
+  bool outbox_sent_early = false;          // Calls leave an outbox before they are stored.
+  bool outbox_without_ids = false;         // Calls from an outbox have no request id.
+  bool nothing_undone = false;             // A durable handler that fails leaves its changes.
   bool no_tombstone = false;               // The row of a destroyed object is removed at once.
   bool destroyed_and_served = false;       // A destroyed object goes on serving.
   bool retry_on_unknown = false;           // A call that may have been executed is retried.

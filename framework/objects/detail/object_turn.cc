@@ -186,7 +186,8 @@ Result<void> ObjectHost::Gate::pass() {
 }
 
 void ObjectHost::Gate::undo() {
-  if (method_.durable && turn_.is_held() && !has_failed_to_store_) cell_.undo();
+  const bool may_undo = !has_failed_to_store_ && !COROLANE_SEEDED_BUG(nothing_undone);
+  if (method_.durable && turn_.is_held() && may_undo) cell_.undo();
 }
 
 Error ObjectHost::Gate::moved() const {

@@ -15,6 +15,7 @@
 #include "coroutine/task.h"
 #include "framework/alarms/detail/alarm.h"
 #include "framework/alarms/detail/alarm_runner.h"
+#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_alarms.h"
 #include "framework/objects/detail/object_cell.h"
@@ -119,6 +120,7 @@ Result<void> Outbox::put(const rpc::Method& method, const std::string& id,
   entries_.push_back(
       {.number = ++last_number_, .method = &method, .id = id, .request = std::move(bytes)});
   count_entries();
+  if (COROLANE_SEEDED_BUG(outbox_sent_early)) note_written();
   return {};
 }
 
@@ -226,9 +228,11 @@ Result<void> Outbox::deliver(const Entry& entry) const {
   if (!request->ParseFromString(entry.request)) {
     return Error(Code::data_loss, "its request is not a " + request->GetTypeName());
   }
-  return cell_.type().host().owners().call(
-      *entry.method, entry.id, *request, *reply,
-      {.request_id = {.caller = caller_, .sequence = entry.number, .scope = outbox_scope}});
+  rpc::CallOptions options;
+  if (!COROLANE_SEEDED_BUG(outbox_without_ids)) {
+    options.request_id = {.caller = caller_, .sequence = entry.number, .scope = outbox_scope};
+  }
+  return cell_.type().host().owners().call(*entry.method, entry.id, *request, *reply, options);
 }
 
 void Outbox::settle(std::uint64_t number, const Result<void>& delivered) {
