@@ -87,8 +87,11 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
     const Duration wanted_delay = result.error().retry_after();
     if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
     errors.push_back(result.error().code());
-    // Unless another call has moved on already.
-    if (moved_count_ == place) {
+    // A handler that takes too long is no reason to leave its node. Another call may have moved on
+    // already.
+    const bool is_late =
+        client && (*client)->is_connected() && result.error().code() == Code::deadline_exceeded;
+    if (!is_late && moved_count_ == place) {
       client_.reset();
       ++moved_count_;
     }
@@ -108,7 +111,7 @@ Result<void> RemoteRouter::try_call(rpc::Client& client, const Call& call,
   const std::uint64_t retries_before = client.statistics().retry_count;
   auto result =
       client.call(call.method, call.request, reply,
-                  {.deadline = earlier(call.deadline, Deadline::after(options_.attempt_time_max)),
+                  {.deadline = earlier(call.deadline, Deadline::after(call.method.timeout)),
                    .request_id = target.request_id,
                    .object = &target});
   // The client has itself retried refused attempts.
@@ -120,9 +123,12 @@ Result<std::shared_ptr<rpc::Client>> RemoteRouter::connect(Deadline deadline) {
   if (client_ != nullptr) return client_;
   const std::size_t place = moved_count_;
   const net::HostPort& server = servers_[(options_.first + place) % servers_.size()];
-  auto client = rpc::Client::connect(
-      network_, server, earlier(deadline, Deadline::after(options_.connect_time_max)),
-      {.unreachable_after = std::chrono::milliseconds(0), .requester = requester_});
+  auto client = rpc::Client::connect(network_, server,
+                                     earlier(deadline, Deadline::after(options_.connect_time_max)),
+                                     {.unreachable_after = std::chrono::milliseconds(0),
+                                      .keepalive = {.interval = options_.silence_time_max / 2,
+                                                    .patience = options_.silence_time_max / 2},
+                                      .requester = requester_});
   if (!client) return std::move(client.error()).with_not_executed();
   std::shared_ptr<rpc::Client> connected = *std::move(client);
   if (moved_count_ == place) client_ = connected;

@@ -62,8 +62,9 @@ class RemoteRouter final : public Router {
   struct Options {
     std::string caller;     // For the records; unique to this router.
     std::size_t first = 0;  // The index of the server that it asks first.
-    // The limit of one attempt; after it the call is retried.
-    Duration attempt_time_max = std::chrono::milliseconds(500);
+    // A node from which nothing arrives for this long, although it is pinged meanwhile, is given
+    // up. One that answers pings has as long for each attempt as the method has.
+    std::chrono::milliseconds silence_time_max{1'000};
     Duration connect_time_max = std::chrono::milliseconds(500);
     Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
     Duration retry_delay_max = std::chrono::milliseconds(100);
