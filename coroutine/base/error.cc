@@ -77,6 +77,17 @@ Error Error::with_detail(std::string detail) && {
   return std::move(*this);
 }
 
+Error Error::with_origin(Origin origin) && {
+  if (details_->origin == Origin::unknown) details_->origin = origin;
+  return std::move(*this);
+}
+
+bool Error::Details::operator==(const Details& other) const {
+  return code == other.code && maybe_executed == other.maybe_executed &&
+         not_executed == other.not_executed && retry_after == other.retry_after &&
+         message == other.message && detail == other.detail;
+}
+
 Error Error::with_context(std::string_view context) && {
   details_->message.insert(0, ": ").insert(0, context);
   return std::move(*this);

@@ -51,6 +51,13 @@ std::string_view to_string(Code code);
 // The code with that number, or `unknown` when there is none.
 Code code_from_number(std::uint32_t number);
 
+// Which side has made an error.
+enum class Origin : std::uint8_t {
+  unknown,
+  runtime,  // The network, admission, the cluster, a store, a deadline: the same for any program.
+  handler,  // The handler of a call: what it means is up to its program.
+};
+
 // One pointer, so that a Result<void> is two words: a success, the usual case, carries no room for
 // an error. A moved-from Error may only be assigned to or destroyed.
 class [[nodiscard]] Error {
@@ -78,6 +85,11 @@ class [[nodiscard]] Error {
   bool not_executed() const { return details_->not_executed; }
   // How long to wait before a retry; zero when the failing side did not say.
   std::chrono::milliseconds retry_after() const { return details_->retry_after; }
+  // True when the handler of a call has made this error, which its callers see, however far away
+  // and through however many handlers that pass it on. False: it is an error of corolane's own, or
+  // was not returned by a call.
+  bool is_from_handler() const { return details_->origin == Origin::handler; }
+  Origin origin() const { return details_->origin; }
   // For programs; the creator of the error defines its meaning. Mostly empty. Reaches the caller of
   // a remote call as well.
   const std::string& detail() const { return details_->detail; }
@@ -92,9 +104,12 @@ class [[nodiscard]] Error {
   Error with_attempt(const Error& earlier) &&;
   Error with_retry_after(std::chrono::milliseconds delay) &&;
   Error with_detail(std::string detail) &&;
+  // Does nothing to an error whose origin is known.
+  Error with_origin(Origin origin) &&;
   // Puts "`context`: " before the message.
   Error with_context(std::string_view context) &&;
 
+  // Does not compare their origins.
   friend bool operator==(const Error& a, const Error& b) { return *a.details_ == *b.details_; }
 
  private:
@@ -102,11 +117,12 @@ class [[nodiscard]] Error {
     Code code;
     bool maybe_executed = false;
     bool not_executed = false;
+    Origin origin = Origin::unknown;
     std::chrono::milliseconds retry_after{0};
     std::string message;
     std::string detail = {};
 
-    bool operator==(const Details&) const = default;
+    bool operator==(const Details& other) const;
   };
   // Keeps the destructor out of line, so that not every function that can fail inlines it.
   struct Delete {

@@ -9,9 +9,11 @@
 namespace corolane::framework {
 namespace {
 
-// Transient failures: another node, or a later attempt, may succeed.
-bool passes(Code code) {
-  switch (code) {
+// Transient failures: another node, or a later attempt, may succeed. What a handler has decided is
+// final.
+bool passes(const Error& error) {
+  if (error.is_from_handler()) return false;
+  switch (error.code()) {
     case Code::unavailable:
     case Code::aborted:
     case Code::cancelled:  // By a node that is stopping; there is no other canceller.
@@ -78,7 +80,7 @@ Result<void> RemoteRouter::call_until_final(const Call& call, std::vector<Code>&
     const std::size_t place = moved_count_;
     const auto client = connect(call.deadline);
     auto result = client ? attempt(**client) : Result<void>(client.error());
-    if (result || !passes(result.error().code())) return result;
+    if (result || !passes(result.error())) return result;
     const bool is_repeatable =
         call.sequence != 0 ||
         (!call.method.server_streaming && (call.method.idempotent || call.method.read_only));

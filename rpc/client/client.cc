@@ -80,6 +80,7 @@ Result<void> Client::Impl::call(const Method& method, const google::protobuf::Me
   if (!result) {
     ++statistics_.error_count;
     ++statistics_.error_counts[static_cast<std::size_t>(result.error().code())];
+    result = std::move(result.error()).with_origin(Origin::runtime);
   }
   --task_count_;
   return result;

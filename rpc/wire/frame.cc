@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint8_t flag_maybe_executed = 1;
 constexpr std::uint8_t flag_not_executed = 2;
+constexpr std::uint8_t flag_from_handler = 4;
 
 template <typename T>
 void put(std::span<std::byte, frame_header_size> out, std::size_t offset, T value) {
@@ -51,7 +52,8 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
   put(out, 5, header.code);
   put(out, 6,
       static_cast<std::uint8_t>((header.maybe_executed ? flag_maybe_executed : 0) |
-                                (header.not_executed ? flag_not_executed : 0)));
+                                (header.not_executed ? flag_not_executed : 0) |
+                                (header.is_from_handler ? flag_from_handler : 0)));
   put(out, 7, std::uint8_t{0});
   put(out, 8, header.call_id);
   put(out, 16, header.method_id);
@@ -72,6 +74,7 @@ Result<void> decode(std::span<const std::byte, frame_header_size> bytes, FrameHe
             .code = get<std::uint8_t>(bytes, 5),
             .maybe_executed = (flags & flag_maybe_executed) != 0,
             .not_executed = (flags & flag_not_executed) != 0,
+            .is_from_handler = (flags & flag_from_handler) != 0,
             .call_id = get<std::uint64_t>(bytes, 8),
             .method_id = get<std::uint64_t>(bytes, 16),
             .time = get<std::uint32_t>(bytes, 24),

@@ -77,6 +77,7 @@ struct FrameHeader {
   std::uint8_t code = 0;
   bool maybe_executed = false;
   bool not_executed = false;
+  bool is_from_handler = false;
   std::uint64_t call_id = 0;
   std::uint64_t method_id = 0;
   std::uint32_t time = 0;

@@ -152,6 +152,8 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   } else {
     result = std::move(result.error()).with_not_executed();
   }
+  // Errors of the handler are marked already.
+  if (!result) result = std::move(result.error()).with_origin(Origin::runtime);
   cell.history().add(method.full_name, result, turn.facts().arrived_at,
                      coroutine::Scheduler::current().turn_time());
   if (!result && cell.is_active()) note_failure(cell);
@@ -379,13 +381,15 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   if (!result) gate.undo();
   turn.end();
   if (result) return result;
+  result = std::move(result.error())
+               .with_origin(coroutine::is_cancelled() ? Origin::runtime : Origin::handler);
   // The flag may come from a nested call whose error the handler returned.
   result = std::move(result.error()).without_not_executed();
   // An error reveals state, too, so it leaves only while the object is ours.
   if (turn.was_sent_away() || !cell.is_owned()) return gate.moved();
   // A nested call to an object that has moved does not mean that this object has moved.
   if (moved_of(result.error())) {
-    Error own(result.error().code(), result.error().message());
+    Error own = Error(result.error().code(), result.error().message()).with_origin(Origin::runtime);
     return result.error().maybe_executed() ? std::move(own).with_maybe_executed() : own;
   }
   if (!handler.is_cancelled() || result.error().code() != Code::cancelled) return result;
@@ -438,7 +442,9 @@ Error ObjectHost::lost_writes(const ObjectCell& cell, std::uint64_t found) {
 }
 
 Result<void> ObjectHost::save_now(ObjectCell& cell) {
-  return save(cell, Deadline::after(options_.save_time_max));
+  auto saved = save(cell, Deadline::after(options_.save_time_max));
+  if (!saved) return std::move(saved.error()).with_origin(Origin::runtime);
+  return saved;
 }
 
 void ObjectHost::mark_unmarked_change(ObjectCell& cell, std::string_view where) {

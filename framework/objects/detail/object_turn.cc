@@ -13,6 +13,12 @@ namespace {
 // The delay between attempts to store a hidden change.
 constexpr Duration hidden_change_retry_interval = std::chrono::milliseconds(100);
 
+template <typename T>
+Result<T> of_runtime(Result<T> result) {
+  if (result) return result;
+  return std::move(result.error()).with_origin(Origin::runtime);
+}
+
 }  // namespace
 
 ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
@@ -25,12 +31,12 @@ ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
 
 Result<bool> ObjectHost::wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
                                     Deadline deadline) {
-  return turn_of(cell).wait_until(predicate, deadline);
+  return of_runtime(turn_of(cell).wait_until(predicate, deadline));
 }
 
 Result<void> ObjectHost::run_outside(ObjectCell& cell, const std::function<void()>& work,
                                      Deadline deadline) {
-  return turn_of(cell).run_without(work, deadline);
+  return of_runtime(turn_of(cell).run_without(work, deadline));
 }
 
 Error ObjectHost::Turn::lost() const {
@@ -168,6 +174,13 @@ Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
 }
 
 Result<void> ObjectHost::Gate::pass() {
+  auto passed = store_and_check();
+  if (!passed) [[unlikely]]
+    return std::move(passed.error()).with_origin(Origin::runtime);
+  return passed;
+}
+
+Result<void> ObjectHost::Gate::store_and_check() {
   if (!turn_.is_held()) return turn_.lost();
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);

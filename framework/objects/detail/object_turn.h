@@ -178,6 +178,7 @@ class ObjectHost::Gate final : public rpc::Messages {
 
  private:
   Result<void> pass();
+  Result<void> store_and_check();
 
   ObjectHost& host_;
   Turn& turn_;

@@ -232,7 +232,9 @@ Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::
     if (!may) return may;
     if (host_ != nullptr && !host_->may_call_out(*call.chain)) return not_the_owner();
   }
-  return call_until_final(call);
+  auto called = call_until_final(call);
+  if (!called) return std::move(called.error()).with_origin(Origin::runtime);
+  return called;
 }
 
 Result<void> ObjectRouter::call_until_final(const Call& call) {

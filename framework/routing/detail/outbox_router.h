@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "framework/objects/detail/owners.h"
 #include "framework/routing/router.h"
@@ -17,19 +18,26 @@ class OutboxRouter final : public Router {
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message&,
                     const rpc::CallOptions&) override {
-    return sink_.put(method, id, request);
+    return put(method, id, request);
   }
   Result<void> stream(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request, rpc::Messages&,
                       const rpc::CallOptions&) override {
-    return sink_.put(method, id, request);
+    return put(method, id, request);
   }
   Result<void> notify(const rpc::Method& method, const std::string& id,
                       const google::protobuf::Message& request, const rpc::CallOptions&) override {
-    return sink_.put(method, id, request);
+    return put(method, id, request);
   }
 
  private:
+  Result<void> put(const rpc::Method& method, const std::string& id,
+                   const google::protobuf::Message& request) {
+    auto put = sink_.put(method, id, request);
+    if (!put) return std::move(put.error()).with_origin(Origin::runtime);
+    return put;
+  }
+
   OutboxSink& sink_;
 };
 

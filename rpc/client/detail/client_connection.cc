@@ -28,6 +28,8 @@ Error error_of(const Frame& frame, ReplyHeaders* headers) {
   Error error(code_from_number(frame.header.code), std::string(text_of(frame)));
   if (frame.header.not_executed) error = std::move(error).with_not_executed();
   if (frame.header.maybe_executed) error = std::move(error).with_maybe_executed();
+  error = std::move(error).with_origin(frame.header.is_from_handler ? Origin::handler
+                                                                    : Origin::runtime);
   if (!frame.extension.empty()) {
     error =
         std::move(error).with_detail(read_reply_extension(net::text_of(frame.extension), headers));

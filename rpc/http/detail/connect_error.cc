@@ -89,6 +89,7 @@ void answer_with(const Error& error, unsigned status, net::HttpResponse& respons
     response.headers.add("Retry-After", std::to_string(delay.count()));
   }
   if (error.not_executed()) response.headers.add("Corolane-Executed", "no");
+  if (error.is_from_handler()) response.headers.add("Corolane-Error-From", "handler");
 }
 
 }  // namespace corolane::rpc::detail

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/task.h"
 #include "rpc/detail/filter_chain.h"
 #include "rpc/wire/frame.h"
 
@@ -33,7 +34,9 @@ Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run
 // Only the runtime knows whether a handler has begun. A not_executed that the handler passes on
 // from a call of its own is about that other handler.
 Error of_handler(Error error, bool has_begun) {
-  return has_begun ? std::move(error).without_not_executed() : std::move(error).with_not_executed();
+  if (!has_begun) return std::move(error).with_not_executed();
+  return std::move(error).without_not_executed().with_origin(
+      coroutine::is_cancelled() ? Origin::runtime : Origin::handler);
 }
 
 // A task keeps 31 bytes of its name: drops the outermost packages rather than the end.

@@ -24,6 +24,7 @@ FrameHeader error_header(std::uint64_t call_id, const Error& error) {
           .code = static_cast<std::uint8_t>(error.code()),
           .maybe_executed = error.maybe_executed(),
           .not_executed = error.not_executed(),
+          .is_from_handler = error.is_from_handler(),
           .call_id = call_id,
           .time = retry_milliseconds(error)};
 }

@@ -100,5 +100,15 @@ TEST(ErrorTest, ErrorsAreEqualWhenAllTheirFieldsAre) {
   EXPECT_NE(error, Error(error).with_detail("to two"));
 }
 
+TEST(ErrorTest, TheFirstOriginStays) {
+  Error error(Code::aborted, "no");
+  EXPECT_EQ(error.origin(), Origin::unknown);
+  error = std::move(error).with_origin(Origin::runtime).with_origin(Origin::handler);
+  EXPECT_EQ(error.origin(), Origin::runtime);
+  EXPECT_FALSE(error.is_from_handler());
+  EXPECT_TRUE(Error(Code::aborted, "no").with_origin(Origin::handler).is_from_handler());
+  EXPECT_EQ(error, Error(Code::aborted, "no")) << "it is the same error, wherever it was made";
+}
+
 }  // namespace
 }  // namespace corolane

@@ -82,5 +82,31 @@ TEST_F(RemoteRouterTest, ANodeThatIsSilentIsGivenUp) {
   EXPECT_EQ(notes_.errors.front(), Code::unavailable);
 }
 
+TEST_F(RemoteRouterTest, AnErrorOfAHandlerIsToldFromThoseOfTheRuntime) {
+  test::AddRequest failing = add_request(1);
+  failing.set_then_fail(true);
+  const auto refused = CounterClient(router_, "x").add(failing);
+  ASSERT_THAT(refused, fails_with(Code::failed_precondition));
+  EXPECT_TRUE(refused.error().is_from_handler());
+
+  test::AddAlongRequest along;
+  for (const char* id : {"b", "who"}) along.add_ids(id);
+  const auto passed_on = CounterClient(router_, "a").add_along(along);
+  ASSERT_THAT(passed_on, fails_with(Code::aborted));
+  EXPECT_TRUE(passed_on.error().is_from_handler()) << "of the third object";
+  EXPECT_TRUE(notes_.errors.empty()) << "so it is not tried again";
+
+  along.add_ids("a");
+  along.set_ids(1, "a");
+  const auto cycle = CounterClient(router_, "a").add_along(along);
+  ASSERT_THAT(cycle, fails_with(Code::failed_precondition));
+  EXPECT_FALSE(cycle.error().is_from_handler()) << "although two handlers pass it on";
+
+  const auto late =
+      CounterClient(router_, "x").add(add_request(1, 1h), {.deadline = Deadline::after(1s)});
+  ASSERT_THAT(late, fails_with(Code::deadline_exceeded));
+  EXPECT_FALSE(late.error().is_from_handler());
+}
+
 }  // namespace
 }  // namespace corolane::framework

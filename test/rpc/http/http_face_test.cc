@@ -134,10 +134,12 @@ TEST_F(HttpFaceTest, HeaderSaysThatAHandlerHasNotBegun) {
   auto response = post("Echo/Echo", "{}");
   EXPECT_EQ(response.status, 503u);
   EXPECT_EQ(response.headers.find("Corolane-Executed"), "");
+  EXPECT_EQ(response.headers.find("Corolane-Error-From"), "handler");
   EXPECT_TRUE(server_.stop(Deadline::after(1s)));
   response = post("Echo/Echo", "{}");
   EXPECT_EQ(response.status, 503u);
   EXPECT_EQ(response.headers.find("Corolane-Executed"), "no");
+  EXPECT_EQ(response.headers.find("Corolane-Error-From"), "");
 }
 
 TEST_F(HttpFaceTest, AnInvalidMessageIsRefused) {
