@@ -175,15 +175,11 @@ TEST(BotTest, AForgedWinWithoutALoserIsReported) {
   ChessNodes nodes;
   const ChessNode node = nodes.start();
   Hall hall = make_hall(nodes.network(), {listener(node)});
-  services::chess::EndGameRequest end;
-  end.mutable_game()->set_name("forged");
-  services::chess::ScoreRequest score;
-  *score.mutable_game() = end.game();
-  score.set_rating_change(10);
-  score.set_result(services::chess::ScoreRequest::WIN);
+  services::chess::AddGameRequest forged;
+  forged.set_rating_change(10);
+  forged.set_result(services::chess::AddGameRequest::WIN);
   for (const char* player : {"anna", "ben"}) {
-    ASSERT_TRUE(node.player(player).end_game(end));
-    ASSERT_TRUE(node.player(player).score(score));
+    ASSERT_TRUE(node.player(player).add_game(forged));
   }
   const auto ratings = look_at_ratings(hall, 1);
   ASSERT_THAT(ratings, fails_with(Code::data_loss));
