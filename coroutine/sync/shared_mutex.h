@@ -52,6 +52,9 @@ class SharedMutex {
   }
   void unlock_shared();
 
+  // Whether a task waits for the lock.
+  bool has_waiters() const { return !waiters_.empty(); }
+
  private:
   enum class Mode : std::uint8_t { exclusive, shared };
   struct Waiter;

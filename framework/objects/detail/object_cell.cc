@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_cell.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
-#include <functional>
-#include <string_view>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/wire/detail/object_error.h"
@@ -85,15 +79,6 @@ std::size_t text_bytes(const std::string& text) {
   return text.capacity() > inside ? block_bytes(text.capacity() + 1) : 0;
 }
 
-// Equal states give equal bytes: maps are sorted.
-void serialise_in_order(const google::protobuf::MessageLite& message, std::string& bytes) {
-  bytes.resize(message.ByteSizeLong());
-  google::protobuf::io::ArrayOutputStream out(bytes.data(), static_cast<int>(bytes.size()));
-  google::protobuf::io::CodedOutputStream coded(&out);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeWithCachedSizes(&coded);
-}
-
 }  // namespace
 
 ObjectKey ObjectCell::key() const { return {.type = type_.name(), .id = id_}; }
@@ -143,6 +128,7 @@ Error ObjectCell::moved() const {
 
 void ObjectCell::mark_changed() {
   if (is_durable_turn_) keep_for_undo();
+  ++change_number_;
   if (is_changed_ || (type_.is_transient() && !is_destroyed_)) return;
   is_changed_ = true;
   changed_since_ = coroutine::Scheduler::current().turn_time();
@@ -271,6 +257,7 @@ void ObjectCell::drop() {
   // Handlers that were told to leave need no turn to do so. They use the object until they have
   // left, so this wait ignores cancellation.
   while (outside_count_ > 0) none_outside_.wait_uncancelled(Deadline::never());
+  while (is_writing_) write_ended_.wait_uncancelled(Deadline::never());
   is_closing_ = false;
   alarms_.reset();
   end_publishing();
@@ -289,112 +276,6 @@ void ObjectCell::destroy() {
   is_destroyed_ = true;
   mark_changed();
   hide_change();
-}
-
-Result<void> ObjectCell::save(Deadline deadline) {
-  if (is_lost_ && is_destroyed_) return {};
-  if (is_lost_) return moved();
-  if (!is_changed_) return {};
-  auto written = write(deadline);
-  ++(written ? type_.counts.save_count : type_.counts.failed_save_count);
-  if (!written) {
-    history_.add_failed_save(written.error(), coroutine::Scheduler::current().turn_time());
-  }
-  return written;
-}
-
-Result<void> ObjectCell::write(Deadline deadline) {
-  if (type_.is_transient()) {
-    note_written();
-    return {};
-  }
-  if (version_is_unsure_) {
-    if (auto found = find_out_version(deadline); !found) return found;
-  }
-  const std::string bytes = serialise();
-  ObjectWrite object = {.bytes = bytes, .wake_at = wake_at()};
-  if (is_destroyed_) object.forget_at = wall_clock().now() + Store::empty_row_time;
-  auto written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
-  if (!written && written.error().code() == Code::aborted) {
-    // Another owner has sealed the row, or it is not as this one has left it.
-    if (auto found = find_out_version(deadline); !found) return found;
-    written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
-  }
-  if (written) {
-    note_written();
-    return written;
-  }
-  if (written.error().code() == Code::aborted) {
-    is_lost_ = true;
-    return moved();
-  }
-  version_is_unsure_ = written.error().maybe_executed();
-  may_write_late_ = may_write_late_ || version_is_unsure_;
-  return written;
-}
-
-void ObjectCell::note_written() {
-  ++version_;
-  has_written_ = true;
-  row_is_empty_ = is_destroyed_;
-  is_lost_ = is_destroyed_ && !COROLANE_SEEDED_BUG(destroyed_and_served);
-  is_changed_ = hides_change_ = false;
-  undo_.reset();
-  if (alarms_ != nullptr) alarms_->outbox.note_written();
-  release_held();
-  if (is_durable_turn_) kept_position_ = published();
-  measure();
-}
-
-// Asks the store after a write that was refused, or whose outcome is unknown.
-Result<void> ObjectCell::find_out_version(Deadline deadline) {
-  auto stored = surroundings_.store.seal(key(), epoch_, deadline);
-  if (!stored && stored.error().code() == Code::aborted) {
-    is_lost_ = true;
-    return moved();
-  }
-  if (!stored) return stored.error();
-  // Only we write under our epoch. So another version, unless a write of ours was late, means that
-  // the store was set back.
-  const bool was_late = may_write_late_ && stored->version == version_ + 1;
-  const bool is_forgotten = row_is_empty_ && stored->version == 0;
-  if (stored->version != version_ && !was_late && !is_forgotten) {
-    is_lost_ = true;
-    return type_.host().lost_writes(*this, stored->version);
-  }
-  has_written_ = has_written_ || was_late;
-  version_ = stored->version;
-  version_is_unsure_ = false;
-  return {};
-}
-
-std::string ObjectCell::serialise() {
-  ObjectRecord record;
-  // A tombstone keeps the ledger: the retry of a call that has destroyed its object gets its reply.
-  if (!is_destroyed_) {
-    serialise_in_order(object_->state_message(), *record.mutable_state());
-    stored_hash_ = std::hash<std::string_view>()(record.state());
-    if (alarms_ != nullptr) {
-      alarms_->reminders.store(record);
-      alarms_->outbox.store(record);
-    }
-  }
-  const bool forgets = COROLANE_SEEDED_BUG(request_ids_outside_state) ||
-                       (is_destroyed_ && COROLANE_SEEDED_BUG(request_ids_destroyed));
-  if (forgets) return record.SerializeAsString();
-  std::string bytes;
-  bytes.reserve(record.ByteSizeLong() + ledger_bytes());
-  record.AppendToString(&bytes);
-  if (ledger_ != nullptr) ledger_->append_to(bytes);
-  if (outbox_ledger_ != nullptr) outbox_ledger_->append_to(bytes);
-  return bytes;
-}
-
-bool ObjectCell::has_unmarked_change() {
-  if (is_changed_ || !has_written_ || is_destroyed_ || !is_active()) return false;
-  std::string state;
-  serialise_in_order(object_->state_message(), state);
-  return std::hash<std::string_view>()(state) != stored_hash_;
 }
 
 void ObjectCell::measure() {

@@ -164,6 +164,22 @@ class ObjectCell {
   // written, the object is lost, and this fails with moved(). When the store has lost writes that
   // it had confirmed, the object is lost, too, and this fails with data_loss.
   Result<void> save(Deadline deadline);
+  // Durable calls whose changes go to the store in one write, after their turns.
+  struct SharedWrite {
+    coroutine::Event done{"the store"};
+    Result<void> result;  // Valid when it is done.
+  };
+  // Requires the turn of a durable method that has ended, and ends with it. Calls that are not
+  // durable wait for the write, as for a hidden change.
+  std::shared_ptr<SharedWrite> join_write();
+  bool is_writing() const { return is_writing_; }
+  // The writer, a task of its own, calls run_shared_writes() after this.
+  void begin_writing() { is_writing_ = true; }
+  // Suspends. Each write has that long.
+  void run_shared_writes(Duration time_max);
+  // Suspends until the changes of all durable calls before are stored. For what leaves the object
+  // while such changes are on their way. Fails with unavailable when they could not be stored.
+  Result<void> wait_until_stored(Deadline deadline);
   // The next save() stores a tombstone, and then the object is lost. Calls wait for that, as for a
   // hidden change.
   void destroy();
@@ -175,6 +191,11 @@ class ObjectCell {
   // must not be visible.
   void hide_change() { hides_change_ = true; }
   bool hides_change() const { return hides_change_; }
+  // The same for calls of that method: a durable one replies only when all that it has seen is
+  // stored, so it may see what is on its way to the store.
+  bool hides_change_from(const rpc::Method& method) const {
+    return hides_change_ && !(is_writing_ && method.durable && !is_destroyed_);
+  }
 
   // The object's publications, to be followed. Requires a turn.
   Topic& topic();
@@ -190,7 +211,7 @@ class ObjectCell {
     is_durable_turn_ = false;
     if (undo_ != nullptr) [[unlikely]]
       undo_.reset();
-    if (topic_ != nullptr && !hides_change_) release_held();
+    if (topic_ != nullptr && !hides_change_) release_held(published());
   }
   // The durable method of this turn has failed: state, reminders and publications become what they
   // were when the turn began, or at its last save().
@@ -276,11 +297,28 @@ class ObjectCell {
  private:
   template <typename F>
   Result<void> run_hook(const char* name, Deadline deadline, F&& hook);
+  // What one write stores.
+  struct Image {
+    std::string bytes;
+    std::optional<WallTime> wake_at;
+    bool is_tombstone;
+    std::uint64_t change_number;
+    std::size_t outbox_size;
+    Position published;
+    bool is_of_turn =
+        false;  // With the changes of the running handler, which cannot be undone then.
+  };
+
   Result<void> load(const StoredObject& stored);
-  Result<void> write(Deadline deadline);
+  Image image_of_all();
+  // Without the changes of a durable handler that still runs.
+  Image image_of_ended();
+  Result<void> write(const Image& image, Deadline deadline);
+  Result<void> wait_for_writer(Deadline deadline);
+  Result<void> try_to_write(const Image& image, Deadline deadline);
   Result<void> find_out_version(Deadline deadline);
-  void note_written();
-  std::string serialise();
+  void note_written(const Image& image);
+  std::string serialise(const UndoPoint* earlier);
   void load_requests(const ObjectRecord& record);
   std::size_t ledger_bytes() const;
   void keep_for_undo();
@@ -289,7 +327,7 @@ class ObjectCell {
   bool may_release_seal() const;
   void abandon_seal(Ownership::Epoch epoch);
   void release_seal(Deadline deadline);
-  void release_held();
+  void release_held(Position end);
   void end_publishing();
 
   HostedType& type_;
@@ -331,6 +369,10 @@ class ObjectCell {
   std::unique_ptr<UndoPoint> undo_;               // In a durable turn, from its first change on.
   Position kept_position_;                        // In a durable turn: undo() goes back to it.
   std::size_t stored_hash_ = 0;                   // Of the state, when it was written last.
+  std::uint64_t change_number_ = 0;               // Grows with each change.
+  std::shared_ptr<SharedWrite> next_write_;       // Of durable calls that wait for it.
+  bool is_writing_ = false;                       // A task runs the shared writes.
+  coroutine::Event write_ended_{"the store"};
   std::vector<std::shared_ptr<Follower>> followers_;
   std::size_t size_bytes_ = 0;
 };

@@ -174,7 +174,7 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
     // A call that finds the object inactive activates it, which needs the exclusive turn.
     const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
     if (!turn.take(is_shared, context.deadline())) return late(cell, context);
-    if (cell.is_current() && !cell.hides_change()) {
+    if (cell.is_current() && !cell.hides_change_from(method)) {
       // The same request may be running already, without a turn: this one waits for its end.
       const auto& request_id = context.object()->request_id;
       auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
@@ -355,6 +355,9 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
     if (*known != nullptr) {
       const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
       if (!reply->ParseFromString(**known)) return unreadable(method, target.request_id);
+      if (cell.hides_change()) {
+        if (auto saved = save_for_reply(cell, method); !saved) return saved;
+      }
       if (!may_reply(cell, target.request_id)) return cell.moved().with_maybe_executed();
       turn.end();
       return sink.reply(*reply);
@@ -379,6 +382,10 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   if (result && stream != nullptr) result = gate.end_stream();
   record.end(result);
   if (!result) gate.undo();
+  // An error reveals what earlier calls have changed.
+  if (!result && method.durable && turn.is_held() && cell.is_writing()) {
+    if (auto stored = cell.wait_until_stored(context.deadline()); !stored) result = stored;
+  }
   turn.end();
   if (result) return result;
   result = std::move(result.error())
@@ -410,7 +417,11 @@ Result<void> ObjectHost::save_for_reply(ObjectCell& cell, const rpc::Method& met
   if (saved) return saved;
   // The change may be stored later; until then an unacknowledged change must not be visible.
   cell.hide_change();
-  return std::move(saved.error())
+  return not_stored(std::move(saved.error()), method);
+}
+
+Error ObjectHost::not_stored(Error error, const rpc::Method& method) {
+  return std::move(error)
       .with_context(std::string("the change of ") + method.full_name + " is not stored")
       .with_maybe_executed();
 }

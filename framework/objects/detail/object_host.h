@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/alarms/detail/alarm_runner.h"
@@ -133,6 +134,14 @@ class ObjectHost {
   // False when the object that calls another one is not ours any more: what it asks for could come
   // after what its new owner asks for.
   bool may_call_out(const CallChain::Link& caller) const;
+  // Before an object calls another one: what it has seen of earlier calls is stored first.
+  // Suspends.
+  Result<void> wait_for_shared_write(const CallChain::Link& caller) const;
+  // Whether that may be necessary.
+  bool has_shared_writes() const {
+    return shared_write_count_ > 0 ||
+           coroutine::Scheduler::current().turn_time() < shared_writes_failed_until_;
+  }
   // The node has lost all partitions. Suspends until all objects are dropped.
   void drop_all();
 
@@ -199,6 +208,9 @@ class ObjectHost {
 
   bool has_too_many_unsaved() const { return saver_.count() >= options_.unsaved_count_max; }
   Result<void> save_for_reply(ObjectCell& cell, const rpc::Method& method);
+  static Error not_stored(Error error, const rpc::Method& method);
+  // Begins the shared write of that cell, unless one is under way: the next one follows it.
+  void write_soon(ObjectCell& cell);
   Result<void> save(ObjectCell& cell, Deadline deadline);
   void save_or_warn(ObjectCell& cell, Deadline deadline);
   ObjectSaver::Writing begin_writing(ObjectCell& cell);
@@ -238,6 +250,9 @@ class ObjectHost {
   std::vector<std::unique_ptr<HostedType>> types_;
   std::map<std::string, rpc::Method, std::less<>> foreign_methods_;  // By name.
   std::uint64_t last_outbox_number_ = 0;
+  std::size_t shared_write_count_ = 0;  // Cells that have a writer.
+  // A handler that has seen what could not be stored has ended by then.
+  TimePoint shared_writes_failed_until_{};
   std::set<Released> released_;  // Moving partitions.
   std::size_t waiting_for_move_count_ = 0;
   coroutine::Event move_decided_{"the new owner of an object"};

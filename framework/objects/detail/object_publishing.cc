@@ -63,9 +63,9 @@ void ObjectCell::publish(Broadcast::Message message) {
   topic.publish(std::move(message), is_durable_turn_ || hides_change_);
 }
 
-void ObjectCell::release_held() {
+void ObjectCell::release_held(Position end) {
   if (topic_ == nullptr || !topic_->has_held()) return;
-  is_owned() ? topic_->release() : topic_->end();
+  is_owned() ? topic_->release(end) : topic_->end();
 }
 
 void ObjectCell::end_publishing() {

@@ -152,7 +152,7 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
     if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
     cell_.mark_changed();
   }
-  if (auto passed = pass(); !passed) return passed;
+  if (auto passed = pass(/*may_end_turn=*/true); !passed) return passed;
   turn_.end();
   return out_.reply(message);
 }
@@ -173,14 +173,14 @@ Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {
   return stream_->put(std::move(copy));
 }
 
-Result<void> ObjectHost::Gate::pass() {
-  auto passed = store_and_check();
+Result<void> ObjectHost::Gate::pass(bool may_end_turn) {
+  auto passed = store_and_check(may_end_turn);
   if (!passed) [[unlikely]]
     return std::move(passed.error()).with_origin(Origin::runtime);
   return passed;
 }
 
-Result<void> ObjectHost::Gate::store_and_check() {
+Result<void> ObjectHost::Gate::store_and_check(bool may_end_turn) {
   if (!turn_.is_held()) return turn_.lost();
   // A read-only call has changed nothing and may share its turn.
   const bool is_durable = method_.durable && !COROLANE_SEEDED_BUG(reply_before_write);
@@ -189,13 +189,26 @@ Result<void> ObjectHost::Gate::store_and_check() {
   }
   const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed();
   if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
-    if (auto saved = host_.save_for_reply(cell_, method_); !saved) {
+    // Others that wait for the turn would wait for the store, too.
+    const bool shares =
+        may_end_turn && is_durable && !cell_.is_destroyed() && cell_.turn().has_waiters();
+    auto saved = shares ? store_with_others() : host_.save_for_reply(cell_, method_);
+    if (!saved) {
       has_failed_to_store_ = true;
       return saved;
     }
   }
   if (!host_.may_reply(cell_, request_id_)) return cell_.moved().with_maybe_executed();
   return {};
+}
+
+Result<void> ObjectHost::Gate::store_with_others() {
+  const auto write = cell_.join_write();
+  host_.write_soon(cell_);
+  turn_.end();
+  auto done = write->done.wait(Deadline::never());  // Each write has a limit of its own.
+  if (done) done = write->result;
+  return done ? done : ObjectHost::not_stored(std::move(done.error()), method_);
 }
 
 void ObjectHost::Gate::undo() {

@@ -177,8 +177,10 @@ class ObjectHost::Gate final : public rpc::Messages {
   void undo();
 
  private:
-  Result<void> pass();
-  Result<void> store_and_check();
+  // Before a reply the turn may end.
+  Result<void> pass(bool may_end_turn = false);
+  Result<void> store_and_check(bool may_end_turn);
+  Result<void> store_with_others();
 
   ObjectHost& host_;
   Turn& turn_;

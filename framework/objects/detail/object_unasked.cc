@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What an object does unasked by a call: its alarms, its saves, and being woken by a reminder.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,6 +55,30 @@ ObjectSaver::Writing ObjectHost::begin_writing(ObjectCell& cell) {
     // lost.
     if (turn.take(/*is_shared=*/false, deadline)) save_or_warn(cell, deadline);
   };
+}
+
+void ObjectHost::write_soon(ObjectCell& cell) {
+  if (cell.is_writing()) return;
+  cell.begin_writing();
+  ++shared_write_count_;
+  const auto write = [this, &cell, visit = std::make_shared<QuietVisit>(*this, cell)] {
+    cell.run_shared_writes(options_.save_time_max);
+    --shared_write_count_;
+    if (cell.hides_change()) shared_writes_failed_until_ = now() + std::chrono::hours(1);
+    note_size(cell, cell.size_bytes());
+    if (!cell.is_changed()) saver_.forget(cell);
+  };
+  // Without a stack for it, this task writes.
+  auto spawned = housekeeping_.spawn("store object", write,
+                                     {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) write();
+}
+
+Result<void> ObjectHost::wait_for_shared_write(const CallChain::Link& caller) const {
+  const HostedType* const type =
+      find_type(std::string_view(caller.method).substr(0, caller.method.find('/')));
+  ObjectCell* const cell = type == nullptr ? nullptr : type->find(caller.id);
+  return cell == nullptr ? Result<void>() : cell->wait_until_stored(Deadline::never());
 }
 
 AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {

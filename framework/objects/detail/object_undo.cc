@@ -22,6 +22,8 @@ void ObjectCell::keep_for_undo() {
     alarms_->reminders.store(undo_->alarms);
     undo_->outbox_size = alarms_->outbox.size();
   }
+  undo_->wake_at = wake_at();
+  undo_->change_number = change_number_;
   undo_->was_changed = is_changed_;
   undo_->was_destroyed = is_destroyed_;
   undo_->hid_change = hides_change_;
@@ -40,6 +42,7 @@ void ObjectCell::undo() {
   hides_change_ = undo_->hid_change;
   // A write with an unknown outcome may have stored what is undone here.
   is_changed_ = undo_->was_changed || version_is_unsure_;
+  change_number_ = undo_->change_number;
   undo_.reset();
 }
 

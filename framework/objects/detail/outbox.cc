@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "coroutine/base/text.h"
@@ -120,13 +121,15 @@ Result<void> Outbox::put(const rpc::Method& method, const std::string& id,
   entries_.push_back(
       {.number = ++last_number_, .method = &method, .id = id, .request = std::move(bytes)});
   count_entries();
-  if (COROLANE_SEEDED_BUG(outbox_sent_early)) note_written();
+  if (COROLANE_SEEDED_BUG(outbox_sent_early)) note_written(entries_.size());
   return {};
 }
 
-void Outbox::note_written() {
+void Outbox::note_written(std::size_t count) {
   bool has_new = false;
-  for (Entry& entry : entries_) has_new |= !std::exchange(entry.is_stored, true);
+  for (Entry& entry : std::span(entries_).first(std::min(count, entries_.size()))) {
+    has_new |= !std::exchange(entry.is_stored, true);
+  }
   if (has_new) arm();
 }
 
@@ -159,12 +162,12 @@ void Outbox::load(const ObjectRecord& record) {
   if (!entries_.empty()) arm();
 }
 
-void Outbox::store(ObjectRecord& record) const {
+void Outbox::store(ObjectRecord& record, std::size_t count) const {
   if (caller_.empty()) return;
   StoredOutbox& stored = *record.mutable_outbox();
   stored.set_caller(caller_);
   stored.set_last_number(last_number_);
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : std::span(entries_).first(count)) {
     StoredCall& call = *stored.add_calls();
     call.set_number(entry.number);
     call.set_method(entry.method->full_name);

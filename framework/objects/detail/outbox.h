@@ -57,15 +57,16 @@ class Outbox final : public OutboxSink {
   // The error of the last delivery of the first call; nothing while it has not failed.
   const std::optional<Error>& failure() const { return failure_; }
 
-  // All calls in it are stored now, so they may leave.
-  void note_written();
+  // The first `count` calls in it are stored now, so they may leave.
+  void note_written(std::size_t count);
   // Discards all but the first `count` calls. None of the others is stored.
   void take_back(std::size_t count);
 
   // When the object is to be woken, if its node dies before all are delivered.
   std::optional<WallTime> wake_at() const;
   void load(const ObjectRecord& record);
-  void store(ObjectRecord& record) const;
+  // The first `count` calls.
+  void store(ObjectRecord& record, std::size_t count) const;
 
  private:
   class OutboxAlarm;

@@ -6,8 +6,11 @@
 #include <google/protobuf/message.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "framework/time/wall_clock.h"
 #include "framework/wire/objects.pb.h"
 
 namespace corolane::framework::detail {
@@ -16,6 +19,8 @@ struct UndoPoint {
   std::unique_ptr<google::protobuf::Message> state;
   ObjectRecord alarms;  // Its reminders alone.
   std::size_t outbox_size = 0;
+  std::optional<WallTime> wake_at = {};
+  std::uint64_t change_number = 0;
   bool was_changed = false;
   bool was_destroyed = false;
   bool hid_change = false;

@@ -32,7 +32,21 @@ void Topic::publish(Broadcast::Message message, bool is_held) {
   held_bytes_ = 0;
 }
 
-void Topic::release() {
+void Topic::release(Position end) {
+  const std::uint64_t from = broadcast_->position().sequence;
+  if (end != position_) {
+    // Messages that were too many, or had no reader, leave a gap when all are released.
+    const bool is_whole = position_.sequence == from + held_.size();
+    if (!is_whole || end.sequence <= from) return;
+    const auto count = static_cast<std::ptrdiff_t>(end.sequence - from);
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      Broadcast::Message& message = held_[static_cast<std::size_t>(i)];
+      held_bytes_ -= message->ByteSizeLong();
+      broadcast_->append(std::move(message));
+    }
+    held_.erase(held_.begin(), held_.begin() + count);
+    return;
+  }
   if (position_.sequence == broadcast_->position().sequence + held_.size()) {
     for (Broadcast::Message& message : held_) broadcast_->append(std::move(message));
   } else {

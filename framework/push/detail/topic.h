@@ -30,7 +30,9 @@ class Topic {
   // The message may be null when there are no readers. A held message, and all after it, become
   // readable by release().
   void publish(Broadcast::Message message, bool is_held);
-  void release();
+  void release() { release(position_); }
+  // The same for those up to `end`.
+  void release(Position end);
   // Discards the held messages after `position`, which release() would make readable.
   void take_back(Position position);
 

@@ -231,6 +231,9 @@ Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::
     auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
     if (!may) return may;
     if (host_ != nullptr && !host_->may_call_out(*call.chain)) return not_the_owner();
+    if (host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
+      if (auto stored = host_->wait_for_shared_write(*call.chain); !stored) return stored;
+    }
   }
   auto called = call_until_final(call);
   if (!called) return std::move(called.error()).with_origin(Origin::runtime);
@@ -486,6 +489,12 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
                                   const google::protobuf::Message& request,
                                   const rpc::CallOptions& options) {
   if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  if (host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
+    const auto chain = current_chain();
+    if (chain != nullptr) {
+      if (auto stored = host_->wait_for_shared_write(*chain); !stored) return stored;
+    }
+  }
   // The caller must wait neither for the lookup of the object nor for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);
