@@ -216,6 +216,11 @@ class ObjectCell {
   // The durable method of this turn has failed: state, reminders and publications become what they
   // were when the turn began, or at its last save().
   void undo();
+  // The durable method of this turn has succeeded: its changes belong to what has ended.
+  void keep_changes() {
+    undo_.reset();
+    if (is_durable_turn_) kept_position_ = published();
+  }
   // Whether the state differs from what was stored last, although it is not marked as changed: it
   // was changed through a reference that was kept over a write.
   bool has_unmarked_change();

@@ -152,6 +152,8 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
     if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
     cell_.mark_changed();
   }
+  // The request id may be stored from now on, so the change is stored with it.
+  if (method_.durable) cell_.keep_changes();
   if (auto passed = pass(/*may_end_turn=*/true); !passed) return passed;
   turn_.end();
   return out_.reply(message);

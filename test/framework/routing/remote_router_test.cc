@@ -40,16 +40,22 @@ class RemoteRouterTest : public testing::Test {
   RemoteRouterTest() {
     node_.host<Counter>();
     EXPECT_TRUE(node_.start());
+    const net::Endpoint& clients = node_.endpoints().clients;
+    servers_.push_back({clients.address, clients.port});
+  }
+
+  // The test calls methods of objects that are not for clients.
+  static NodeConfig config() {
+    NodeConfig config = test::node_config("a");
+    config.clients.public_methods_only = false;
+    return config;
   }
 
   sim::SimulatedNetwork network_;
-  Node node_{test::node_config("a"), network_, Log(LogLevel::error, [](std::string_view) {}),
+  Node node_{config(), network_, Log(LogLevel::error, [](std::string_view) {}),
              Node::Parts{.store = std::make_shared<MemoryStore>(), .clock = now}};
   Notes notes_;
-  const std::vector<net::HostPort> servers_ = [this] {
-    const net::Endpoint& clients = node_.endpoints().clients;
-    return std::vector<net::HostPort>{{clients.address, clients.port}};
-  }();
+  std::vector<net::HostPort> servers_;
   RemoteRouter router_{network_, servers_, notes_, {.caller = "anna"}};
 };
 
