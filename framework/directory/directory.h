@@ -20,8 +20,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +48,13 @@ class Directory {
   struct Snapshot {
     Revision revision = 0;            // That of the whole table.
     std::vector<Entry> entries = {};  // By key.
+  };
+
+  // A part of a table: what has changed of it since some revision.
+  struct Recent {
+    Revision revision = 0;            // That of the whole table.
+    std::size_t entry_count = 0;      // All entries of that part of the table, changed or not.
+    std::vector<Entry> entries = {};  // Those that have changed, by key.
   };
 
   // Holds when the chosen revision of the entry is, or is not, `revision`. An absent entry has
@@ -104,15 +113,24 @@ class Directory {
   // All entries whose keys begin with `prefix`, as of one revision that is not older than the call.
   virtual Result<Snapshot> list(std::string_view prefix, Deadline deadline) = 0;
 
+  // The same, without the entries that have not changed after revision `since`. It does not name
+  // the entries that were removed, but counts those that are there.
+  virtual Result<Recent> list_since(std::string_view prefix, Revision since, Deadline deadline) = 0;
+
+  // The entries with these keys, at most `transaction_size_max` of them, as of one revision that is
+  // not older than the call. A key without an entry is left out. Also fails with invalid_argument
+  // when there are too many keys.
+  virtual Result<Snapshot> read(std::span<const std::string> keys, Deadline deadline) = 0;
+
   // Also fails with invalid_argument when the transaction is malformed, and with not_found when a
   // lease that it needs has ended: nothing is changed then.
   virtual Result<Outcome> commit(const Transaction& transaction, Deadline deadline) = 0;
 
   // Reports every change of those entries from revision `from` on, in order, until it fails or the
   // task is cancelled. It calls `on_change` on the caller's task or on the loop's stack, so
-  // `on_change` must not suspend. Changes may be missing or late: a caller that must be right asks
-  // by list() or a transaction. Fails with out_of_range when the directory has forgotten changes
-  // since `from`.
+  // `on_change` must not suspend. Changes may be missing or late: a caller that must be right
+  // reads, or commits a transaction. Fails with out_of_range when the directory has forgotten
+  // changes since `from`.
   virtual Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) = 0;
 
   // Whether nodes on other machines see the same table, which a cluster needs.

@@ -53,6 +53,22 @@ Result<Directory::Snapshot> EtcdDirectory::list(std::string_view prefix, Deadlin
   return json_->read_list(*answer);
 }
 
+Result<Directory::Recent> EtcdDirectory::list_since(std::string_view prefix, Revision since,
+                                                    Deadline deadline) {
+  const auto answer =
+      client_->call({.path = "/v3/kv/range", .body = json_->list(prefix, since)}, deadline);
+  if (!answer) return answer.error();
+  return json_->read_list_since(*answer);
+}
+
+Result<Directory::Snapshot> EtcdDirectory::read(std::span<const std::string> keys,
+                                                Deadline deadline) {
+  if (auto sound = detail::check_read(keys); !sound) return sound.error();
+  const auto answer = client_->call({.path = "/v3/kv/txn", .body = json_->read(keys)}, deadline);
+  if (!answer) return answer.error();
+  return json_->read_entries(*answer);
+}
+
 Result<Directory::Outcome> EtcdDirectory::commit(const Transaction& transaction,
                                                  Deadline deadline) {
   if (auto sound = detail::check_transaction(transaction); !sound) return sound.error();

@@ -62,6 +62,8 @@ class EtcdDirectory final : public Directory {
   Result<void> keep_alive(Lease lease, Deadline deadline) override;
   Result<void> revoke(Lease lease, Deadline deadline) override;
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override;
+  Result<Recent> list_since(std::string_view prefix, Revision since, Deadline deadline) override;
+  Result<Snapshot> read(std::span<const std::string> keys, Deadline deadline) override;
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override;
 
   // Calls on_change in the caller's task. Fails with unavailable when its member goes away or loses

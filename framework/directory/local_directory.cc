@@ -67,15 +67,36 @@ void LocalDirectory::end(Lease lease) {
   if (!keys.empty()) finish_change(revision);
 }
 
-Result<Directory::Snapshot> LocalDirectory::list(std::string_view prefix, Deadline /*deadline*/) {
-  Snapshot snapshot{.revision = revision_};
+Directory::Entry LocalDirectory::entry_of(const Rows::value_type& row) {
+  return {.key = row.first,
+          .value = row.second.value,
+          .created_at = row.second.created_at,
+          .modified_at = row.second.modified_at};
+}
+
+Result<Directory::Snapshot> LocalDirectory::list(std::string_view prefix, Deadline deadline) {
+  auto recent = list_since(prefix, /*since=*/0, deadline);
+  if (!recent) return recent.error();
+  return Snapshot{.revision = recent->revision, .entries = std::move(recent->entries)};
+}
+
+Result<Directory::Recent> LocalDirectory::list_since(std::string_view prefix, Revision since,
+                                                     Deadline /*deadline*/) {
+  Recent recent{.revision = revision_};
   for (auto at = rows_.lower_bound(prefix); at != rows_.end(); ++at) {
-    const auto& [key, row] = *at;
-    if (!key.starts_with(prefix)) break;
-    snapshot.entries.push_back({.key = key,
-                                .value = row.value,
-                                .created_at = row.created_at,
-                                .modified_at = row.modified_at});
+    if (!at->first.starts_with(prefix)) break;
+    ++recent.entry_count;
+    if (at->second.modified_at > since) recent.entries.push_back(entry_of(*at));
+  }
+  return recent;
+}
+
+Result<Directory::Snapshot> LocalDirectory::read(std::span<const std::string> keys,
+                                                 Deadline /*deadline*/) {
+  if (auto sound = detail::check_read(keys); !sound) return sound.error();
+  Snapshot snapshot{.revision = revision_};
+  for (const std::string_view key : std::set<std::string_view>(keys.begin(), keys.end())) {
+    if (auto entry = find(key)) snapshot.entries.push_back(*std::move(entry));
   }
   return snapshot;
 }
@@ -83,10 +104,7 @@ Result<Directory::Snapshot> LocalDirectory::list(std::string_view prefix, Deadli
 std::optional<Directory::Entry> LocalDirectory::find(std::string_view key) const {
   const auto found = rows_.find(key);
   if (found == rows_.end()) return std::nullopt;
-  return Entry{.key = std::string(key),
-               .value = found->second.value,
-               .created_at = found->second.created_at,
-               .modified_at = found->second.modified_at};
+  return entry_of(*found);
 }
 
 bool LocalDirectory::holds(const Condition& condition) const {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ class LocalDirectory final : public Directory {
   Result<void> keep_alive(Lease lease, Deadline deadline) override;
   Result<void> revoke(Lease lease, Deadline deadline) override;
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override;
+  Result<Recent> list_since(std::string_view prefix, Revision since, Deadline deadline) override;
+  Result<Snapshot> read(std::span<const std::string> keys, Deadline deadline) override;
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override;
 
   // Suspends. Calls on_change in the caller's task.
@@ -64,6 +67,7 @@ class LocalDirectory final : public Directory {
   };
   using Rows = std::map<std::string, Row, std::less<>>;
 
+  static Entry entry_of(const Rows::value_type& row);
   bool holds(const Condition& condition) const;
   // These record a change with that revision.
   void put(const Put& put, Revision revision);

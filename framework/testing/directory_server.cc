@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ constexpr Duration too_late = std::chrono::seconds(15);
 constexpr Duration late_by_max = std::chrono::seconds(8);
 // The time from a keepalive to the fence, with room for the clocks of nodes.
 constexpr Duration former_lease_time = std::chrono::seconds(5);
+// The fields of an answer, and of an entry beside its key and its value, which are in base64: the
+// JSON of etcd.
+constexpr std::uint64_t answer_bytes = 150;
+constexpr std::uint64_t entry_bytes = 110;
 constexpr Duration leader_look_interval = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -70,8 +75,28 @@ class DirectoryServer::Remote final : public framework::Directory {
                      [lease](Directory& table) { return table.revoke(lease, Deadline::never()); });
   }
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override {
-    return ask<Snapshot>(deadline, [prefix = std::string(prefix)](Directory& table) {
-      return table.list(prefix, Deadline::never());
+    return ask<Snapshot>(deadline, [prefix = std::string(prefix), &server = server_,
+                                    node = node_.index()](Directory& table) {
+      auto snapshot = table.list(prefix, Deadline::never());
+      ++server.reads_[node].list_count;
+      server.note_answer(node, snapshot->entries);
+      return snapshot;
+    });
+  }
+  Result<Recent> list_since(std::string_view prefix, Revision since, Deadline deadline) override {
+    return ask<Recent>(deadline, [prefix = std::string(prefix), since, &server = server_,
+                                  node = node_.index()](Directory& table) {
+      auto recent = table.list_since(prefix, since, Deadline::never());
+      server.note_answer(node, recent->entries);
+      return recent;
+    });
+  }
+  Result<Snapshot> read(std::span<const std::string> keys, Deadline deadline) override {
+    return ask<Snapshot>(deadline, [keys = std::vector(keys.begin(), keys.end()), &server = server_,
+                                    node = node_.index()](Directory& table) {
+      auto snapshot = table.read(keys, Deadline::never());
+      if (snapshot) server.note_answer(node, snapshot->entries);
+      return snapshot;
     });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
@@ -211,6 +236,19 @@ Directory::Entry DirectoryServer::entry_of(const framework::Placement& placement
   return table_->find(key).value_or(Directory::Entry{});
 }
 
+void DirectoryServer::note_answer(std::size_t node, const std::vector<Directory::Entry>& entries) {
+  Reads& reads = reads_[node];
+  ++reads.request_count;
+  reads.bytes += answer_bytes;
+  for (const Directory::Entry& entry : entries) note_entry(node, entry);
+}
+
+void DirectoryServer::note_entry(std::size_t node, const Directory::Entry& entry) {
+  Reads& reads = reads_[node];
+  ++reads.entry_count;
+  reads.bytes += entry_bytes + (entry.key.size() + entry.value.size()) * 4 / 3;
+}
+
 // Runs in a task of the server. Suspends.
 void DirectoryServer::be_slow(bool is_keepalive) {
   const Duration longest = is_keepalive
@@ -230,6 +268,7 @@ void DirectoryServer::watch(const std::shared_ptr<Watching>& watching) {
   const auto tell = [this, watching](const Directory::Change& change) {
     if (watching->line.client().life() != watching->life) return watching->task->cancel();
     if (happens(condition_.gap_one_in)) return;
+    note_entry(watching->line.client().index(), change.entry);
     watching->to_tell.push_back(change);
     if (watching->to_tell.size() > 1) return;
     // The changes of one step are sent together.

@@ -12,9 +12,12 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coroutine/testing/random.h"
 #include "framework/cluster/placement.h"
@@ -41,6 +44,14 @@ class DirectoryServer {
     std::uint32_t loses_one_in = 0;  // One in N requests gets no answer; 0: none.
   };
 
+  // What one node has read so far, in all of its lives.
+  struct Reads {
+    std::uint64_t list_count = 0;     // Requests for all entries.
+    std::uint64_t request_count = 0;  // All requests that read entries.
+    std::uint64_t entry_count = 0;    // By requests, and by its watch.
+    std::uint64_t bytes = 0;          // The size of those as answers of etcd, about.
+  };
+
   // Both outlive the server.
   DirectoryServer(Simulation& simulation, Fabric& fabric);
   ~DirectoryServer() { host_.kill(); }
@@ -65,6 +76,7 @@ class DirectoryServer {
   void accept();
 
   Host& host() const { return host_; }
+  const Reads& reads_of(const Host& node) { return reads_[node.index()]; }
   void set_condition(const Condition& condition) { condition_ = condition; }
   const Condition& condition() const { return condition_; }
 
@@ -79,6 +91,9 @@ class DirectoryServer {
   void be_slow(bool is_keepalive);
   void wait_for_leader();
   void watch(const std::shared_ptr<Watching>& watching);
+  // `node` is the index of its host.
+  void note_answer(std::size_t node, const std::vector<framework::Directory::Entry>& entries);
+  void note_entry(std::size_t node, const framework::Directory::Entry& entry);
   bool happens(std::uint32_t one_in) { return one_in != 0 && dice_.one_in(one_in); }
 
   Simulation& simulation_;
@@ -91,6 +106,7 @@ class DirectoryServer {
   std::uint64_t generation_ = 0;
   // The last epochs of the former directory, for the default placement.
   std::array<std::uint64_t, framework::partition_count> former_epochs_ = {};
+  std::map<std::size_t, Reads> reads_;          // By the index of the host.
   framework::LocalDirectory* table_ = nullptr;  // While the host is alive.
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "coroutine/base/encoding.h"
@@ -235,8 +236,19 @@ std::string EtcdJson::lease(Directory::Lease lease) {
   return text_of({{"ID", std::to_string(lease)}});
 }
 
-std::string EtcdJson::list(std::string_view prefix) const {
-  return text_of(range_of(key_prefix_ + std::string(prefix)));
+std::string EtcdJson::list(std::string_view prefix, Directory::Revision since) const {
+  json range = range_of(key_prefix_ + std::string(prefix));
+  if (since > 0) range["min_mod_revision"] = std::to_string(since + 1);
+  return text_of(range);
+}
+
+// A transaction without conditions reads several keys at one revision.
+std::string EtcdJson::read(std::span<const std::string> keys) const {
+  json success = json::array();
+  for (const std::string_view key : std::set<std::string_view>(keys.begin(), keys.end())) {
+    success.push_back({{"request_range", {{"key", key_text(key)}}}});
+  }
+  return text_of({{"compare", json::array()}, {"success", std::move(success)}});
 }
 
 std::string EtcdJson::commit(const Directory::Transaction& transaction) const {
@@ -297,14 +309,37 @@ Result<bool> EtcdJson::read_keep_alive(std::string_view text) {
 }
 
 Result<Directory::Snapshot> EtcdJson::read_list(std::string_view text) const {
+  auto recent = read_list_since(text);
+  if (!recent) return recent.error();
+  return Directory::Snapshot{.revision = recent->revision, .entries = std::move(recent->entries)};
+}
+
+Result<Directory::Recent> EtcdJson::read_list_since(std::string_view text) const {
+  const auto answer = read_object(text);
+  const auto revision = answer ? revision_in(*answer) : std::nullopt;
+  const auto count = answer ? number_in(*answer, "count") : std::nullopt;
+  if (!revision || !count) return strange(text);
+  Directory::Recent recent{.revision = *revision, .entry_count = *count};
+  for (const json& kv : list_in(*answer, "kvs")) {
+    auto entry = entry_of(kv, key_prefix_);
+    if (!entry) return strange(text);
+    recent.entries.push_back(*std::move(entry));
+  }
+  return recent;
+}
+
+Result<Directory::Snapshot> EtcdJson::read_entries(std::string_view text) const {
   const auto answer = read_object(text);
   const auto revision = answer ? revision_in(*answer) : std::nullopt;
   if (!revision) return strange(text);
   Directory::Snapshot snapshot{.revision = *revision};
-  for (const json& kv : list_in(*answer, "kvs")) {
-    auto entry = entry_of(kv, key_prefix_);
-    if (!entry) return strange(text);
-    snapshot.entries.push_back(*std::move(entry));
+  for (const json& part : list_in(*answer, "responses")) {
+    if (!part.is_object() || !part.contains("response_range")) return strange(text);
+    for (const json& kv : list_in(part["response_range"], "kvs")) {
+      auto entry = entry_of(kv, key_prefix_);
+      if (!entry) return strange(text);
+      snapshot.entries.push_back(*std::move(entry));
+    }
   }
   return snapshot;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ class EtcdJson {
   static std::string authenticate(std::string_view user, std::string_view password);
   static std::string grant(std::chrono::seconds time_to_live);
   static std::string lease(Directory::Lease lease);  // To revoke or renew it.
-  std::string list(std::string_view prefix) const;
+  std::string list(std::string_view prefix, Directory::Revision since = 0) const;
+  std::string read(std::span<const std::string> keys) const;
   std::string commit(const Directory::Transaction& transaction) const;
   std::string watch(std::string_view prefix, Directory::Revision from) const;
 
@@ -46,6 +48,9 @@ class EtcdJson {
   // False when there is no such lease.
   static Result<bool> read_keep_alive(std::string_view text);
   Result<Directory::Snapshot> read_list(std::string_view text) const;
+  Result<Directory::Recent> read_list_since(std::string_view text) const;
+  // The answer to read(), by key.
+  Result<Directory::Snapshot> read_entries(std::string_view text) const;
   static Result<Directory::Outcome> read_commit(std::string_view text);
   // Fails with the error of the watch.
   Result<EtcdNews> read_news(std::string_view text) const;

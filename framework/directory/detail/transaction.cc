@@ -23,6 +23,13 @@ Result<void> check_transaction(const Directory::Transaction& transaction) {
   return {};
 }
 
+Result<void> check_read(std::span<const std::string> keys) {
+  if (keys.size() <= Directory::transaction_size_max) return {};
+  return Error(
+      Code::invalid_argument,
+      "a request reads at most " + std::to_string(Directory::transaction_size_max) + " keys");
+}
+
 Error lease_not_found(Directory::Lease lease) {
   return Error(Code::not_found, "lease " + std::to_string(lease) + " has ended");
 }

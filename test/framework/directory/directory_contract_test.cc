@@ -191,6 +191,75 @@ TEST_P(DirectoryContractTest, ListsThePrefixInTheOrderOfKeys) {
   });
 }
 
+TEST_P(DirectoryContractTest, ListsWhatHasChangedSinceARevisionAndCountsTheRest) {
+  run([](Directory& directory) {
+    for (const char* key : {"a/1", "a/2", "a/3", "b/1"}) put(directory, key, "old");
+    const Revision revision = list(directory).revision;
+    auto recent = directory.list_since("a/", revision, soon());
+    ASSERT_TRUE(recent) << recent;
+    EXPECT_THAT(recent->entries, IsEmpty());
+    EXPECT_EQ(recent->entry_count, 3U);
+    EXPECT_EQ(recent->revision, revision);
+
+    const Revision changed = put(directory, "a/2", "new");
+    put(directory, "a/0", "new");
+    remove(directory, "a/3");
+    put(directory, "b/1", "new");
+    recent = directory.list_since("a/", revision, soon());
+    ASSERT_TRUE(recent) << recent;
+    ASSERT_THAT(recent->entries, SizeIs(2));
+    EXPECT_EQ(recent->entries[0].key, "a/0");
+    EXPECT_EQ(recent->entries[1].key, "a/2");
+    EXPECT_EQ(recent->entries[1].value, "new");
+    EXPECT_EQ(recent->entries[1].modified_at, changed);
+    EXPECT_EQ(recent->entry_count, 3U);
+    EXPECT_EQ(recent->revision, changed + 3);
+
+    recent = directory.list_since("a/", changed, soon());
+    ASSERT_TRUE(recent) << recent;
+    EXPECT_THAT(recent->entries, SizeIs(1)) << "not those of that revision";
+    EXPECT_THAT(directory.list_since("c/", 0, soon())->entries, IsEmpty());
+  });
+}
+
+TEST_P(DirectoryContractTest, ReadsThoseKeysAloneAtOneRevision) {
+  run([](Directory& directory) {
+    const Revision created = put(directory, "key/1", "a");
+    put(directory, "key/10", "b");
+    put(directory, "key/2", "");
+    const Revision changed = put(directory, "key/1", "c");
+    const std::vector<std::string> keys = {"key/2", "key/1", "key/3", "key/1"};
+    const auto some = directory.read(keys, soon());
+    ASSERT_TRUE(some) << some;
+    EXPECT_EQ(some->revision, changed);
+    ASSERT_THAT(some->entries, SizeIs(2));
+    EXPECT_EQ(some->entries[0].key, "key/1");
+    EXPECT_EQ(some->entries[0].value, "c");
+    EXPECT_EQ(some->entries[0].created_at, created);
+    EXPECT_EQ(some->entries[0].modified_at, changed);
+    EXPECT_EQ(some->entries[1].key, "key/2");
+    const auto nothing = directory.read({}, soon());
+    ASSERT_TRUE(nothing) << nothing;
+    EXPECT_THAT(nothing->entries, IsEmpty());
+    EXPECT_EQ(nothing->revision, changed);
+  });
+}
+
+TEST_P(DirectoryContractTest, TheKeysOfAReadAreBounded) {
+  run([](Directory& directory) {
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < Directory::transaction_size_max; ++i) {
+      keys.push_back(std::to_string(1000 + i));
+    }
+    put(directory, keys.back());
+    const auto largest = directory.read(keys, soon());
+    ASSERT_TRUE(largest) << largest;
+    EXPECT_THAT(largest->entries, SizeIs(1));
+    keys.emplace_back("one more");
+    EXPECT_THAT(directory.read(keys, soon()), fails_with(Code::invalid_argument));
+  });
+}
+
 TEST_P(DirectoryContractTest, ATransactionHasOneRevision) {
   run([](Directory& directory) {
     put(directory, "old", "1");

@@ -2,6 +2,8 @@
 // One node's view of a directory that it shares with other nodes: late, or unreachable.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "coroutine/sync/event.h"
@@ -18,6 +20,7 @@ class FaultyDirectory final : public framework::Directory {
   Duration delay = std::chrono::milliseconds(1);  // Added to each call, half of it on the way back.
   bool loses_answers = false;
   bool is_deaf = false;  // Watches report no change.
+  std::size_t list_count = 0;
   // Commits are applied this much later, after the caller has given up.
   Duration commits_late_by{};
   // Cuts the directory off: calls wait until their deadlines, watches are silent.
@@ -37,7 +40,14 @@ class FaultyDirectory final : public framework::Directory {
     return reach(deadline, [&] { return table_.revoke(lease, deadline); });
   }
   Result<Snapshot> list(std::string_view prefix, Deadline deadline) override {
+    ++list_count;
     return reach(deadline, [&] { return table_.list(prefix, deadline); });
+  }
+  Result<Recent> list_since(std::string_view prefix, Revision since, Deadline deadline) override {
+    return reach(deadline, [&] { return table_.list_since(prefix, since, deadline); });
+  }
+  Result<Snapshot> read(std::span<const std::string> keys, Deadline deadline) override {
+    return reach(deadline, [&] { return table_.read(keys, deadline); });
   }
   Result<Outcome> commit(const Transaction& transaction, Deadline deadline) override {
     if (commits_late_by > Duration::zero()) {
@@ -51,10 +61,21 @@ class FaultyDirectory final : public framework::Directory {
     return reach(deadline, [&] { return table_.commit(transaction, deadline); });
   }
   Result<void> watch(std::string_view prefix, Revision from, const OnChange& on_change) override {
-    return table_.watch(prefix, from, [&](const Change& change) {
-      if (!is_away_ && !is_deaf) on_change(change);
+    Result<void> ended;
+    coroutine::TaskGroup watching;
+    auto spawned = watching.spawn("watch", [&] {
+      ended = table_.watch(prefix, from, [&](const Change& change) {
+        if (!is_away_ && !is_deaf) on_change(change);
+      });
+      broken_.pulse();
     });
+    if (!spawned) return spawned.error();
+    auto waited = broken_.wait(Deadline::never());
+    if (!ended) return ended;
+    return waited ? Error(Code::unavailable, "the watch has ended") : waited;
   }
+  // Ends all watches; the next one begins where its caller says.
+  void break_watches() { broken_.pulse(); }
   bool is_shared() const override { return true; }
   std::string name() const override { return "a directory with faults"; }
 
@@ -80,6 +101,7 @@ class FaultyDirectory final : public framework::Directory {
   framework::Directory& table_;
   bool is_away_ = false;
   coroutine::Event back_{"the directory"};
+  coroutine::Event broken_{"the end of a watch"};
   coroutine::TaskGroup late_;
 };
 

@@ -44,6 +44,11 @@ TEST(EtcdJsonTest, RequestsHaveTheFormatOfTheGateway) {
   EXPECT_EQ(json::parse(EtcdJson::lease(7587899073351163653)),
             json::parse(R"({"ID":"7587899073351163653"})"));
   EXPECT_EQ(json::parse(coder.list("")), json::parse(R"({"key":"L2Mv","range_end":"L2Mw"})"));
+  EXPECT_EQ(json::parse(coder.list("", 7)),
+            json::parse(R"({"key":"L2Mv","range_end":"L2Mw","min_mod_revision":"8"})"));
+  EXPECT_EQ(json::parse(coder.read(std::vector<std::string>{"b", "a"})),
+            json::parse(R"({"compare":[],"success":[
+              {"request_range":{"key":"L2MvYQ=="}},{"request_range":{"key":"L2MvYg=="}}]})"));
   EXPECT_EQ(json::parse(coder.watch("a", 17)),
             json::parse(R"({"create_request":{"key":"L2MvYQ==","range_end":"L2MvYg==",
                             "start_revision":"17","progress_notify":true,"fragment":true}})"));
@@ -99,6 +104,26 @@ TEST(EtcdJsonTest, AListIsParsedWithoutThePrefix) {
   const auto nothing = coder.read_list(R"({"header":{"revision":"1"}})");
   ASSERT_TRUE(nothing) << nothing;
   EXPECT_THAT(nothing->entries, SizeIs(0));
+}
+
+TEST(EtcdJsonTest, RecentChangesComeWithTheCountOfAllEntries) {
+  const auto recent = coder.read_list_since(range_answer);
+  ASSERT_TRUE(recent) << recent;
+  EXPECT_EQ(recent->entry_count, 2u);
+  EXPECT_THAT(recent->entries, SizeIs(2));
+}
+
+TEST(EtcdJsonTest, TheEntriesOfAReadAreThoseOfAllItsRanges) {
+  const auto some = coder.read_entries(
+      R"({"header":{"revision":"12"},"succeeded":true,"responses":[)"
+      R"({"response_range":{"header":{"revision":"12"},"kvs":[)"
+      R"({"key":"L2MvYQ==","create_revision":"7","mod_revision":"9","value":"MQ=="}],)"
+      R"("count":"1"}},{"response_range":{"header":{"revision":"12"}}}]})");
+  ASSERT_TRUE(some) << some;
+  EXPECT_EQ(some->revision, 12u);
+  ASSERT_THAT(some->entries, SizeIs(1));
+  EXPECT_EQ(some->entries[0].key, "a");
+  EXPECT_FALSE(coder.read_entries(R"({"header":{"revision":"12"},"responses":[{}]})"));
 }
 
 TEST(EtcdJsonTest, ALineOfAWatchIsParsed) {
