@@ -13,6 +13,15 @@ bool Member::hosts(const Placement& placement) const {
          std::ranges::find(groups, placement, &PlacementGroup::placement) != groups.end();
 }
 
+const Placement* ClusterView::find_placement(std::string_view type) const {
+  for (const Member& member : members_) {
+    for (const PlacementGroup& hosted : member.groups) {
+      if (std::ranges::binary_search(hosted.types, type)) return &hosted.placement;
+    }
+  }
+  return nullptr;
+}
+
 const ClusterView::Group* ClusterView::find_group(std::string_view type) const {
   for (const Member& member : members_) {
     for (const PlacementGroup& hosted : member.groups) {

@@ -74,6 +74,8 @@ class ClusterView {
   const std::vector<Group>& groups() const { return groups_; }
 
   // Null when no node hosts objects of that type.
+  const Placement* find_placement(std::string_view type) const;
+  // Null also while none of their partitions has ever had an owner.
   const Group* find_group(std::string_view type) const;
   // Null when no live member has that epoch.
   const Member* find_member(std::uint64_t epoch) const;

@@ -237,7 +237,7 @@ Result<void> Node::join_cluster() {
   cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
                                        log_, options);
   shards_->post([this](Shard& shard) {
-    shard.object_router().set_on_doubt([this] {
+    shard.object_router().set_on_doubt([this](const Placement&, Partition) {
       scheduler().post([this] {
         if (cluster_ != nullptr) cluster_->look_again();
       });

@@ -264,7 +264,7 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   };
   while (known_epoch() < context.object()->partition_epoch) {
     // The watch may have missed the change.
-    surroundings_.owners.doubt();
+    surroundings_.owners.doubt(type, partition);
     // After the deadline the caller may be wrong.
     if (ownership_changed_.wait(deadline)) continue;
     if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled");

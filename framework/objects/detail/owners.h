@@ -36,8 +36,8 @@ class Owners {
   virtual bool is_here(Partition partition) const = 0;
   // The owner of a partition that is not ours, as far as known.
   virtual Moved owner_of(const HostedType& type, Partition partition) const = 0;
-  // Reports that the view of the cluster seems stale.
-  virtual void doubt() = 0;
+  // Reports that another node than known seems to own that partition.
+  virtual void doubt(const HostedType& type, Partition partition) = 0;
 
   // Forward a call to the owner of the object. Suspend, and fail as Router::call(); stream() is for
   // methods that reply with a stream, and deliver() for one-way methods; both return when the

@@ -20,11 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The redirects that a call follows at once. After that it waits for a new view, starting with
-// wait_min and doubling each time.
+// The redirects that a call follows at once. After that it waits for another owner, starting with
+// wait_min and doubling each time. Without a known owner only news help, so it waits longer.
 constexpr int redirect_count_max = 2;
 constexpr Duration wait_min = 5ms;
 constexpr Duration wait_max = 250ms;
+constexpr Duration wait_without_owner_max = 2s;
 // Consecutive local calls before other tasks run.
 constexpr std::size_t parts_per_turn = 64;
 
@@ -124,7 +125,7 @@ void ObjectRouter::set_view(std::shared_ptr<const ClusterView> view) {
            group->owners[entry.first.second].epoch >= entry.second.partition_epoch;
   });
   clients_.keep_only(*view_);
-  view_changed_.pulse();
+  news_.look_again();
   if (host_ != nullptr) host_->ownership_changed();
 }
 
@@ -167,7 +168,9 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
 ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition) const {
   if (route.hosted != nullptr && route.hosted->ownership().epoch(partition) != 0) {
     const std::size_t shard = partition % peers_.size();
-    return {.kind = shard == index_ ? Place::Kind::here : Place::Kind::other_shard, .shard = shard};
+    return {.kind = shard == index_ ? Place::Kind::here : Place::Kind::other_shard,
+            .shard = shard,
+            .partition_epoch = route.hosted->ownership().epoch(partition)};
   }
   const ClusterView::Group* const group = route.group;
   if (group == nullptr) return {};
@@ -245,6 +248,7 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
   std::optional<Error> failure;
   for (;; ++failed_count) {
     Place place = locate(call.route, call.partition);
+    const OwnerMark tried = place.mark();  // The view, and so the member, may go meanwhile.
     auto result = call_at(place, call);
     if (result) return result;
     if (failure) result = std::move(result.error()).with_attempt(*failure);
@@ -255,15 +259,34 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
     }();
     const bool is_last = !may_try_again(result.error(), call, place) || call.deadline.has_passed();
     if (!is_last && is_new && failed_count < redirect_count_max) continue;
-    const Duration wait = std::min(wait_max, wait_min * (1 << std::min(failed_count, 10)));
+    const Duration wait = wait_of(place, failed_count, call.deadline);
     const bool has_time = call.deadline.is_never() || call.deadline.remaining() > wait;
-    if (!is_last && has_time) {
-      doubt();
-      const auto news = view_changed_.wait(Deadline::after(wait));
-      if (news || news.error().code() == Code::deadline_exceeded) continue;
-    }
+    if (!is_last && has_time && wait_for_news(call, tried, wait)) continue;
     return result;
   }
+}
+
+Duration ObjectRouter::wait_of(const Place& place, int failed_count, Deadline deadline) {
+  const Duration wait = wait_min * (1 << std::min(failed_count, 10));
+  if (place.kind != Place::Kind::unknown) return std::min(wait, wait_max);
+  const Duration longer = std::clamp(wait, wait_max, wait_without_owner_max);
+  // A deadline that comes before is no reason to give up yet.
+  return deadline.is_never() ? longer : std::clamp(deadline.remaining() / 2, wait_min, longer);
+}
+
+Result<void> ObjectRouter::wait_for_news(const Call& call, const OwnerMark& tried,
+                                         Duration at_most) {
+  const OwnerNews::Look look = {
+      .owner = [this, &route = call.route,
+                partition = call.partition] { return locate(route, partition).mark(); },
+      .doubt = [this, &route = call.route,
+                partition = call.partition] { doubt(route.type, partition); }};
+  return news_.wait({call.route.type, call.partition}, look, tried, at_most);
+}
+
+// The shards of this node are one owner; its own epoch as a node does not matter here.
+OwnerMark ObjectRouter::Place::mark() const {
+  return {.node_epoch = member == nullptr ? 0 : member->epoch, .partition_epoch = partition_epoch};
 }
 
 // Retries calls that have certainly not begun, or are repeatable, after transient errors: an object
@@ -286,11 +309,17 @@ bool ObjectRouter::learn(const Moved& moved, const Call& call) {
   auto& learned = learned_[{call.route.type, call.partition}];
   if (learned.partition_epoch >= moved.partition_epoch) return false;
   learned = {.node_epoch = moved.node_epoch, .partition_epoch = moved.partition_epoch};
+  news_.look_again();
   return view_->find_member(moved.node_epoch) != nullptr;
 }
 
-void ObjectRouter::doubt() {
-  if (on_doubt_ != nullptr) on_doubt_();
+void ObjectRouter::doubt(const HostedType& type, Partition partition) {
+  doubt(type.name(), partition);
+}
+
+void ObjectRouter::doubt(std::string_view type, Partition partition) {
+  const Placement* const placement = view_ == nullptr ? nullptr : view_->find_placement(type);
+  if (placement != nullptr && on_doubt_ != nullptr) on_doubt_(*placement, partition);
 }
 
 Result<void> ObjectRouter::call_at(Place& place, const Call& call) {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "coroutine/scheduler.h"
-#include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster/cluster_view.h"
 #include "framework/objects/detail/object_host.h"
@@ -27,6 +26,7 @@
 #include "framework/push/detail/feed.h"
 #include "framework/routing/detail/node_clients.h"
 #include "framework/routing/detail/outbox_router.h"
+#include "framework/routing/detail/owner_news.h"
 #include "framework/routing/router.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/wire/detail/call_chain.h"
@@ -65,11 +65,13 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // Records slow calls of its objects from this process; `slow_calls` outlives the router.
   void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
   const NodeClients& node_clients() const { return clients_; }
-  // Replaces the view of the cluster. `on_doubt` is called when the view seems stale.
+  // Replaces the view of the cluster. `on_doubt` is called when a partition seems to have another
+  // owner than the view says.
+  using OnDoubt = std::function<void(const Placement& placement, Partition partition)>;
   void set_view(std::shared_ptr<const ClusterView> view);
-  void set_on_doubt(std::function<void()> on_doubt) { on_doubt_ = std::move(on_doubt); }
+  void set_on_doubt(OnDoubt on_doubt) { on_doubt_ = std::move(on_doubt); }
   // Calls `on_doubt`.
-  void doubt() override;
+  void doubt(const HostedType& type, Partition partition) override;
   // Ends all subscriptions, and later ones at once, with unavailable. Suspends until all feeds have
   // ended.
   void end_subscriptions() { feeds_.stop(); }
@@ -140,6 +142,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     const Member* member = nullptr;  // Owned by the view.
     std::uint64_t partition_epoch = 0;
     bool is_lost = false;  // The connection is down.
+
+    OwnerMark mark() const;
   };
   struct Learned {
     std::uint64_t node_epoch;
@@ -168,13 +172,17 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;
+  // How long a call waits after that attempt, unless there is news.
+  static Duration wait_of(const Place& place, int failed_count, Deadline deadline);
+  Result<void> wait_for_news(const Call& call, const OwnerMark& tried, Duration at_most);
+  void doubt(std::string_view type, Partition partition);
   bool learn(const Moved& moved, const Call& call);
 
   const std::size_t index_;
   ObjectHost* host_ = nullptr;
   std::vector<Peer> peers_;
   std::shared_ptr<const ClusterView> view_;
-  std::function<void()> on_doubt_;
+  OnDoubt on_doubt_;
   std::unordered_map<std::uint64_t, Route> routes_;  // Keyed by method id.
   std::map<std::string, Route> followed_;            // Keyed by type.
   // The next call is usually of the same method.
@@ -182,7 +190,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   const Route* last_route_ = nullptr;
   // Owners that replies named, newer than the view.
   std::map<std::pair<std::string_view, Partition>, Learned> learned_;
-  coroutine::Event view_changed_{"news of the cluster"};
+  OwnerNews news_;
   bool is_stopped_ = false;
   SlowCalls* slow_calls_ = nullptr;
   NodeClients clients_;
