@@ -8,6 +8,7 @@
 
 #include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
+#include "framework/cluster/detail/owner_lookup.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "net/crypto.h"
 
@@ -37,7 +38,8 @@ Cluster::Cluster(Directory& directory, Fence& fence, Member self,
       options_(options),
       membership_(directory, fence, log, options.membership),
       rejoin_pause_(options.rejoin),
-      view_(table_.view()) {}
+      view_(table_.view()),
+      doubts_(options.doubts) {}
 
 Error Cluster::Tenants::refuse(const DirectoryMark&, const DirectoryMark&) const {
   return Error(Code::failed_precondition, "the directory was set back");
@@ -88,9 +90,11 @@ Result<void> Cluster::check_is_admitted(Deadline deadline) {
   return table_.mark().continues(*noted) ? Result<void>() : tenants_.refuse(table_.mark(), *noted);
 }
 
-// Replaces the table, also by one of an earlier revision.
+// Replaces the table, also by one of an earlier revision: all that a node outside of the cluster
+// needs of it is which directory it is.
 Result<void> Cluster::read_table(Deadline deadline) {
-  auto snapshot = directory_.list(ClusterTable::prefix, deadline);
+  const std::string keys[] = {ClusterTable::id_key(), ClusterTable::generation_key()};
+  const auto snapshot = directory_.read(keys, deadline);
   if (!snapshot) return snapshot.error();
   table_.load(*snapshot);
   return {};
@@ -120,6 +124,7 @@ Result<void> Cluster::begin(Deadline deadline) {
   keeper_ = std::make_unique<PartitionKeeper>(directory_, table_, self_, groups_,
                                               static_cast<detail::Tenants&>(*this), log_,
                                               options_.partitions);
+  adopted_change_count_.reset();
   if (auto read = read_all(); !read) {
     keeper_.reset();
     membership_.leave(deadline);
@@ -138,6 +143,7 @@ void Cluster::run() {
     // Control tasks have reserved stacks, so these always get one.
     static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
+    static_cast<void>(work.spawn("look up owners", [this] { look_up(); }, control));
     static_cast<void>(work.spawn("claim partitions", [this] { claim_partitions(); }, control));
     static_cast<void>(work.spawn("hand over partitions", [this] { give_partitions(); }, control));
     const Error reason = membership_.keep();
@@ -165,6 +171,7 @@ void Cluster::fence(const Error& reason) {
   statistics_.claimed_count += keeper_->claimed_count();
   statistics_.given_count += keeper_->given_count();
   keeper_.reset();
+  doubts_.clear();
   tenants_.drop_all();
   // The lease may live on in an unreachable directory: revoke it as soon as it can be reached.
   membership_.leave(Deadline::passed());
@@ -200,23 +207,69 @@ Result<void> Cluster::read_all() {
       directory_.list(ClusterTable::prefix, Deadline::after(options_.partitions.commit_time_max));
   if (!snapshot) return snapshot.error();
   ++statistics_.resync_count;
-  ClusterTable now_known;
-  now_known.load(*snapshot);
-  const bool is_another = now_known.mark().id != table_.mark().id;
-  if (keeper_ != nullptr && directory_.is_shared() &&
-      (is_another || snapshot->revision < seen_before)) {
-    log_.error("the directory was replaced or set back while the node was in the cluster",
-               {{"seen", seen_before}, {"revision", snapshot->revision}});
-    membership_.lose();
+  const bool is_another = ClusterTable::id_in(*snapshot) != table_.mark().id;
+  const bool is_set_back = snapshot->revision < seen_before;
+  if (is_another || is_set_back) was_replaced(seen_before, snapshot->revision);
+  if (is_another) {
+    table_.load(*snapshot);
+  } else if (!is_set_back) {
+    table_.merge(*snapshot);
   }
-  // Changes from the watch may have made the table newer than the snapshot.
-  if (is_another || snapshot->revision >= table_.revision()) table_ = std::move(now_known);
+  checked_to_ = snapshot->revision;
   changed();
   return {};
 }
 
+// Reads what has changed since the last time, which the watch should have told. All of it is read
+// when something is missing in spite of that.
+Result<void> Cluster::read_recent() {
+  const Deadline deadline = Deadline::after(options_.partitions.commit_time_max);
+  const Directory::Revision seen_before = known_.revision;
+  const auto recent = directory_.list_since(ClusterTable::prefix, checked_to_, deadline);
+  if (!recent) return recent.error();
+  // Another directory may have answered.
+  auto same = check_identity(deadline);
+  if (!same && same.error().code() != Code::failed_precondition) return same;
+  if (!same || recent->revision < seen_before) return read_all();
+  ++statistics_.resync_count;
+  checked_to_ = recent->revision;
+  const bool is_newer = table_.revision() > recent->revision;
+  if (!table_.merge(*recent)) return read_all();
+  changed();
+  // A removal may be missing: then the next look finds it.
+  if (is_newer) look_again_.set();
+  return {};
+}
+
+// Fails with failed_precondition when another directory answers, or an earlier state of this one.
+Result<void> Cluster::check_identity(Deadline deadline) {
+  const std::string key = ClusterTable::id_key();
+  const Directory::Revision seen_before = known_.revision;
+  const auto entry = directory_.read({&key, 1}, deadline);
+  if (!entry) return entry.error();
+  if (ClusterTable::id_in(*entry) == table_.mark().id && entry->revision >= seen_before) return {};
+  return Error(Code::failed_precondition, "the directory was replaced or set back");
+}
+
+void Cluster::was_replaced(Directory::Revision seen, Directory::Revision revision) {
+  if (keeper_ == nullptr || !directory_.is_shared()) return;
+  log_.error("the directory was replaced or set back while the node was in the cluster",
+             {{"seen", seen}, {"revision", revision}});
+  membership_.lose();
+}
+
 void Cluster::changed() {
   if (keeper_ == nullptr) return;
+  note_table();
+  if (adopted_change_count_ == table_.change_count()) return;
+  adopted_change_count_ = table_.change_count();
+  keeper_->adopt();
+  settled_.reset();
+  claims_due_.set();
+  gifts_due_.set();
+}
+
+void Cluster::note_table() {
   // Our entry was removed, so other nodes may own our partitions by now.
   if (table_.revision() >= self_.epoch && table_.find(ClusterTable::name_of(self_)) == nullptr) {
     membership_.lose();
@@ -225,10 +278,6 @@ void Cluster::changed() {
     known_ = table_.mark();
     is_known_noted_ = false;
   }
-  keeper_->adopt();
-  settled_.reset();
-  claims_due_.set();
-  gifts_due_.set();
 }
 
 // Another node may have joined another directory, which operators have accepted.
@@ -243,6 +292,8 @@ void Cluster::check_directory() {
 }
 
 void Cluster::publish() {
+  if (table_.change_count() == viewed_change_count_) return;
+  viewed_change_count_ = table_.change_count();
   view_ = table_.view();
   tenants_.view_changed(view_);
 }
@@ -257,14 +308,15 @@ void Cluster::resume(const Placement& placement, std::span<const Partition> part
 
 void Cluster::follow() {
   for (;;) {
-    auto watched = directory_.watch(ClusterTable::prefix, table_.revision() + 1,
+    auto watched = directory_.watch(ClusterTable::prefix, table_.next_to_watch(),
                                     [this](const Directory::Change& change) {
-                                      table_.apply(change);
+                                      table_.follow(change);
                                       changed();
                                     });
     if (coroutine::is_cancelled()) return;
-    if (!coroutine::sleep_for(options_.retry_interval)) return;
+    // Also when it has forgotten those changes: the next watch begins after this look.
     look_again_.set();
+    if (!coroutine::sleep_for(options_.retry_interval)) return;
   }
 }
 
@@ -274,8 +326,47 @@ void Cluster::resync() {
     if (!asked && asked.error().code() == Code::cancelled) return;
     look_again_.reset();
     if (!asked) check_directory();
-    const Duration pause = read_all() ? options_.resync_interval_min : options_.retry_interval;
-    if (!coroutine::sleep_for(pause)) return;
+    if (!read_recent()) look_again_.set();
+    if (!coroutine::sleep_for(options_.retry_interval)) return;
+  }
+}
+
+void Cluster::doubt(const Placement& placement, Partition partition) {
+  doubts_.raise({placement, partition}, known_of({placement, partition}));
+  doubted_.set();
+}
+
+detail::Doubts::Known Cluster::known_of(const detail::Doubts::Place& place) const {
+  const auto& ownership = table_.ownerships(place.first)[place.second];
+  const Member* const owner = table_.find(ownership.owner);
+  return {.revision = ownership.revision,
+          .is_there = owner != nullptr && owner->epoch == ownership.node_epoch};
+}
+
+void Cluster::look_up() {
+  for (;;) {
+    doubted_.reset();
+    const auto due = doubts_.take_due(detail::look_up_count_max);
+    if (due.empty()) {
+      const auto waited = doubted_.wait(Deadline::at(doubts_.next_due()));
+      if (!waited && waited.error().code() == Code::cancelled) return;
+      continue;
+    }
+    std::vector<Partition> partitions;
+    for (const auto& [placement, partition] : due) partitions.push_back(partition);
+    ++statistics_.look_up_count;
+    const std::string self = ClusterTable::name_of(self_);
+    const auto known =
+        detail::look_up_owners(directory_, table_, due.front().first, partitions, {&self, 1},
+                               Deadline::after(options_.partitions.commit_time_max));
+    if (coroutine::is_cancelled()) return;
+    if (known) {
+      changed();
+    } else if (known.error().code() == Code::failed_precondition) {
+      look_again_.set();
+    }
+    for (const auto& place : due) doubts_.settle(place, known_of(place));
+    if (!coroutine::sleep_for(options_.look_up_interval_min)) return;
   }
 }
 
@@ -283,7 +374,9 @@ void Cluster::claim_partitions() {
   while (claims_due_.wait(Deadline::never())) {
     claims_due_.reset();
     publish();
-    if (keeper_->claim_due()) {
+    const bool is_all_claimed = keeper_->claim_due();
+    note_table();
+    if (is_all_claimed) {
       if (!claims_due_.is_set()) settled_.set();
       continue;
     }
@@ -298,6 +391,7 @@ void Cluster::give_partitions() {
   while (gifts_due_.wait(Deadline::never())) {
     gifts_due_.reset();
     const auto progress = keeper_->give_due();
+    note_table();
     if (progress == PartitionKeeper::Progress::all_done) continue;
     gifts_due_.set();
     const bool is_in_a_hurry = is_draining_ && progress == PartitionKeeper::Progress::more_to_do;

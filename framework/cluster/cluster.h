@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,7 @@
 #include "coroutine/task_group.h"
 #include "framework/cluster/cluster_view.h"
 #include "framework/cluster/detail/cluster_table.h"
+#include "framework/cluster/detail/doubts.h"
 #include "framework/cluster/detail/membership.h"
 #include "framework/cluster/detail/partition_keeper.h"
 #include "framework/cluster/detail/rejoin_pause.h"
@@ -45,12 +47,15 @@ class Cluster : private detail::Tenants {
     detail::Membership::Options membership = {};
     detail::PartitionKeeper::Options partitions = {};
     detail::RejoinPause::Options rejoin = {};
-    // The directory may lose a notification (etcd's watches), so all of it is read again at this
-    // interval.
+    detail::Doubts::Options doubts = {};
+    // The shortest time between two reads of partitions in doubt: those of one node that is away
+    // are read together.
+    Duration look_up_interval_min = std::chrono::milliseconds(100);
+    // The directory may lose a notification (etcd's watches), so what has changed is read again at
+    // this interval.
     Duration resync_interval = std::chrono::seconds(30);
-    // The shortest time between two such reads, however many tasks ask for one.
-    Duration resync_interval_min = std::chrono::milliseconds(50);
-    // The pause between attempts to reach a directory that is away.
+    // The shortest time between two such reads, and the pause between attempts to reach a directory
+    // that is away.
     Duration retry_interval = std::chrono::milliseconds(250);
   };
 
@@ -78,7 +83,8 @@ class Cluster : private detail::Tenants {
     std::uint64_t fence_count = 0;
     std::uint64_t claimed_count = 0;
     std::uint64_t given_count = 0;
-    std::uint64_t resync_count = 0;
+    std::uint64_t resync_count = 0;   // Looks at the whole directory.
+    std::uint64_t look_up_count = 0;  // Reads of partitions in doubt.
     std::uint64_t refusal_count = 0;  // Joins that admit() has refused.
     std::size_t owned_count = 0;
   };
@@ -107,8 +113,10 @@ class Cluster : private detail::Tenants {
   // deadline.
   void stop(Deadline deadline);
 
-  // Reads the directory again soon: a caller has seen that the view is stale.
-  void look_again() { look_again_.set(); }
+  // Reads the owner of that partition again soon: a caller has seen that the view is stale. All
+  // doubts of one partition share a read, and further reads come later and later, until its owner
+  // changes.
+  void doubt(const Placement& placement, Partition partition);
 
   // The key of the directory entry that names the owner of that partition. The value begins with
   // the name of the node and a dot; the entry's last revision is the epoch of the ownership.
@@ -139,13 +147,19 @@ class Cluster : private detail::Tenants {
   bool begin_again();
   Result<void> read_table(Deadline deadline);
   void check_directory();
+  void note_table();
   void fence(const Error& reason);
   Result<void> wait_to_rejoin();
   void follow();
   void resync();
+  void look_up();
   void claim_partitions();
   void give_partitions();
   Result<void> read_all();
+  Result<void> read_recent();
+  Result<void> check_identity(Deadline deadline);
+  void was_replaced(Directory::Revision seen, Directory::Revision revision);
+  detail::Doubts::Known known_of(const detail::Doubts::Place& place) const;
   void changed();
 
   Directory& directory_;
@@ -162,10 +176,16 @@ class Cluster : private detail::Tenants {
   DirectoryMark known_;  // The directory, at the latest revision that this process has seen.
   bool is_known_noted_ = false;  // By the store.
   std::shared_ptr<const ClusterView> view_;
+  std::uint64_t viewed_change_count_ = 0;  // The changes of the table that the view has.
+  // Those that the keeper of this incarnation has adopted; nothing: none.
+  std::optional<std::uint64_t> adopted_change_count_;
+  Directory::Revision checked_to_ = 0;  // All changes up to it are known, but for removals.
+  detail::Doubts doubts_;
   // Set when the cluster has changed.
   coroutine::Event claims_due_{"partitions to claim"};
   coroutine::Event gifts_due_{"partitions to hand over"};
-  coroutine::Event look_again_{"doubt about the cluster"};
+  coroutine::Event look_again_{"a gap in what the directory tells"};
+  coroutine::Event doubted_{"doubt about the owner of a partition"};
   coroutine::Event settled_{"owners of all partitions"};
   bool is_draining_ = false;
   Statistics statistics_;

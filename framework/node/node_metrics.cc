@@ -53,7 +53,8 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
               statistics.fence_count);
   out.counter("corolane_cluster_joins_total", "Times that the node has joined the cluster.", {},
               statistics.join_count);
-  out.counter("corolane_cluster_resyncs_total", "Times that the whole directory was read.", {},
+  out.counter("corolane_cluster_resyncs_total",
+              "Looks for changes of the directory that the watch has not told.", {},
               statistics.resync_count);
   out.counter("corolane_cluster_directory_refusals_total",
               "Attempts to join that were refused because the directory was replaced or set back.",

@@ -237,9 +237,9 @@ Result<void> Node::join_cluster() {
   cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
                                        log_, options);
   shards_->post([this](Shard& shard) {
-    shard.object_router().set_on_doubt([this](const Placement&, Partition) {
-      scheduler().post([this] {
-        if (cluster_ != nullptr) cluster_->look_again();
+    shard.object_router().set_on_doubt([this](const Placement& placement, Partition partition) {
+      scheduler().post([this, placement, partition] {
+        if (cluster_ != nullptr) cluster_->doubt(placement, partition);
       });
     });
   });

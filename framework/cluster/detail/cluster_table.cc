@@ -14,6 +14,9 @@ namespace {
 
 using nlohmann::json;
 
+// More nodes than leave while one request is under way.
+constexpr std::size_t gone_count_max = 1'000;
+
 constexpr std::string_view nodes = "nodes/";
 constexpr std::string_view draining = "draining/";
 constexpr std::string_view partitions = "partitions/";
@@ -122,83 +125,192 @@ std::string ClusterTable::owner_value(std::string_view name, std::uint64_t node_
   return std::string(name).append(" ").append(std::to_string(node_epoch));
 }
 
-void ClusterTable::load(const Directory::Snapshot& snapshot) {
-  *this = ClusterTable();
-  for (const Directory::Entry& entry : snapshot.entries) put(entry);
-  revision_ = snapshot.revision;
+std::string ClusterTable::id_in(const Directory::Snapshot& snapshot) {
+  const auto found = std::ranges::find(snapshot.entries, id_key(), &Directory::Entry::key);
+  return found == snapshot.entries.end() ? std::string() : found->value;
 }
 
-// Only owners: put() compares their revisions, while a node that has left since the snapshot would
-// come back.
-void ClusterTable::take_owners(const Directory::Snapshot& snapshot) {
-  for (const Directory::Entry& entry : snapshot.entries) {
-    std::string_view name = entry.key;
-    if (!name.starts_with(prefix)) continue;
-    name.remove_prefix(prefix.size());
-    if (name.starts_with(partitions)) put(entry);
+void ClusterTable::load(const Directory::Snapshot& snapshot) {
+  const std::uint64_t change_count = change_count_;
+  *this = ClusterTable();
+  for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
+  revision_ = snapshot.revision;
+  next_to_watch_ = revision_ + 1;
+  change_count_ = change_count + 1;
+}
+
+void ClusterTable::merge(const Directory::Snapshot& all) {
+  for (const Directory::Entry& entry : all.entries) put(entry, all.revision);
+  remove_others(all);
+  revision_ = std::max(revision_, all.revision);
+  next_to_watch_ = std::max(next_to_watch_, all.revision + 1);
+}
+
+void ClusterTable::merge(std::span<const std::string> keys, const Directory::Snapshot& some) {
+  for (const Directory::Entry& entry : some.entries) put(entry, some.revision);
+  for (const std::string& key : keys) {
+    const bool is_there = std::ranges::binary_search(some.entries, key, {}, &Directory::Entry::key);
+    if (!is_there) remove({.key = key, .modified_at = some.revision});
   }
+  revision_ = std::max(revision_, some.revision);
+}
+
+bool ClusterTable::merge(const Directory::Recent& recent) {
+  for (const Directory::Entry& entry : recent.entries) put(entry, recent.revision);
+  if (revision_ <= recent.revision && entry_count() != recent.entry_count) return false;
+  next_to_watch_ = std::max(next_to_watch_, recent.revision + 1);
+  revision_ = std::max(revision_, recent.revision);
+  return true;
 }
 
 void ClusterTable::apply(const Directory::Change& change) {
-  change.is_removed ? remove(change.entry) : put(change.entry);
+  if (change.is_removed) {
+    remove(change.entry);
+  } else {
+    put(change.entry, change.entry.modified_at);
+  }
   revision_ = std::max(revision_, change.entry.modified_at);
 }
 
-void ClusterTable::put(const Directory::Entry& entry) {
+// More changes of the same revision may follow, so a new watch begins with that one again.
+void ClusterTable::follow(const Directory::Change& change) {
+  apply(change);
+  next_to_watch_ = std::max(next_to_watch_, change.entry.modified_at);
+}
+
+// `as_of` is the revision at which the entry was there.
+void ClusterTable::put(const Directory::Entry& entry, Directory::Revision as_of) {
   std::string_view name = entry.key;
   if (!name.starts_with(prefix)) return;
   name.remove_prefix(prefix.size());
   if (name.starts_with(nodes)) {
-    auto member = member_of(entry, name.substr(nodes.size()));
-    if (!member) {
-      ++unreadable_count_;
-      return;
-    }
-    std::string node = name_of(*member);
-    nodes_.insert_or_assign(std::move(node), *std::move(member));
+    name.remove_prefix(nodes.size());
+    if (!has_left(name, entry, as_of)) put_node(entry, name);
   } else if (name.starts_with(draining)) {
-    draining_.insert_or_assign(std::string(name.substr(draining.size())), entry.created_at);
+    name.remove_prefix(draining.size());
+    if (!has_left(name, entry, as_of)) put_draining(entry, name);
   } else if (name.starts_with(partitions)) {
-    const auto place = partition_place_of(name.substr(partitions.size()));
-    const auto space = entry.value.rfind(' ');
-    const auto node_epoch =
-        space == std::string::npos
-            ? std::nullopt
-            : number_of<std::uint64_t>(std::string_view(entry.value).substr(space + 1));
-    if (!place || !node_epoch) {
-      ++unreadable_count_;
-      return;
-    }
-    Ownership& known = ownerships_[place->placement][place->partition];
-    if (known.revision > entry.modified_at) return;
-    known = {.owner = entry.value.substr(0, space),
-             .node_epoch = *node_epoch,
-             .revision = entry.modified_at};
-  } else if (entry.key == id_key()) {
-    id_ = entry.value;
-  } else if (entry.key == generation_key()) {
-    const auto generation = number_of<std::uint64_t>(entry.value);
-    if (!generation) ++unreadable_count_;
-    generation_ = std::min(generation.value_or(generation_), DirectoryMark::generation_max);
+    put_owner(entry, name.substr(partitions.size()));
+  } else {
+    put_other(entry);
   }
+}
+
+void ClusterTable::put_node(const Directory::Entry& entry, std::string_view name) {
+  const auto known = nodes_.find(name);
+  // Nothing else of a member ever changes.
+  if (known != nodes_.end() && known->second.epoch == entry.created_at) return;
+  auto member = member_of(entry, name);
+  if (!member) {
+    others_.insert(entry.key);
+    ++unreadable_count_;
+    return;
+  }
+  others_.erase(entry.key);
+  nodes_.insert_or_assign(std::string(name), *std::move(member));
+  ++change_count_;
+}
+
+void ClusterTable::put_draining(const Directory::Entry& entry, std::string_view name) {
+  if (draining_.try_emplace(std::string(name), entry.created_at).second) ++change_count_;
+}
+
+void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view place) {
+  const auto at = partition_place_of(place);
+  const auto space = entry.value.rfind(' ');
+  const auto node_epoch =
+      space == std::string::npos
+          ? std::nullopt
+          : number_of<std::uint64_t>(std::string_view(entry.value).substr(space + 1));
+  if (!at || !node_epoch) {
+    const bool is_known = at && ownerships(at->placement)[at->partition].revision != 0;
+    if (!is_known) others_.insert(entry.key);
+    ++unreadable_count_;
+    return;
+  }
+  others_.erase(entry.key);
+  Ownership& known = ownerships_[at->placement][at->partition];
+  if (known.revision >= entry.modified_at) return;
+  known = {.owner = entry.value.substr(0, space),
+           .node_epoch = *node_epoch,
+           .revision = entry.modified_at};
+  ++change_count_;
+}
+
+void ClusterTable::put_other(const Directory::Entry& entry) {
+  others_.insert(entry.key);
+  if (entry.key == id_key()) id_ = entry.value;
+  if (entry.key != generation_key() || entry.modified_at < generation_set_at_) return;
+  const auto generation = number_of<std::uint64_t>(entry.value);
+  if (!generation) ++unreadable_count_;
+  generation_set_at_ = entry.modified_at;
+  const auto now = std::min(generation.value_or(generation_), DirectoryMark::generation_max);
+  if (std::exchange(generation_, now) != now) ++change_count_;
 }
 
 void ClusterTable::remove(const Directory::Entry& entry) {
   std::string_view name = entry.key;
   if (!name.starts_with(prefix)) return;
   name.remove_prefix(prefix.size());
+  others_.erase(entry.key);
   if (name.starts_with(nodes)) {
-    const auto found = nodes_.find(name.substr(nodes.size()));
-    if (found != nodes_.end() && found->second.epoch <= entry.modified_at) nodes_.erase(found);
+    name.remove_prefix(nodes.size());
+    note_gone(name, entry.modified_at);
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end() || found->second.epoch > entry.modified_at) return;
+    nodes_.erase(found);
+    ++change_count_;
+    const auto drains = draining_.find(name);  // On the same lease.
+    if (drains != draining_.end()) draining_.erase(drains);
   } else if (name.starts_with(draining)) {
     const auto found = draining_.find(name.substr(draining.size()));
-    if (found != draining_.end() && found->second <= entry.modified_at) draining_.erase(found);
+    if (found == draining_.end() || found->second > entry.modified_at) return;
+    draining_.erase(found);
+    ++change_count_;
   } else if (name.starts_with(partitions)) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
     Ownership& known = ownerships_[place->placement][place->partition];
-    if (known.revision <= entry.modified_at) known = {};
+    if (known.revision == 0 || known.revision > entry.modified_at) return;
+    known = {};
+    ++change_count_;
   }
+}
+
+// An answer that is older than that may still arrive.
+void ClusterTable::note_gone(std::string_view name, Directory::Revision revision) {
+  auto& noted = gone_.try_emplace(std::string(name), revision).first->second;
+  noted = std::max(noted, revision);
+  if (gone_.size() <= gone_count_max) return;
+  gone_.erase(std::ranges::min_element(gone_, {}, [](const auto& each) { return each.second; }));
+}
+
+bool ClusterTable::has_left(std::string_view name, const Directory::Entry& entry,
+                            Directory::Revision as_of) const {
+  const auto found = gone_.find(name);
+  return found != gone_.end() && entry.created_at <= found->second && as_of < found->second;
+}
+
+void ClusterTable::remove_others(const Directory::Snapshot& all) {
+  std::vector<std::string> absent;
+  const auto look_for = [&](std::string key, Directory::Revision created_at) {
+    if (created_at > all.revision) return;
+    if (std::ranges::binary_search(all.entries, key, {}, &Directory::Entry::key)) return;
+    absent.push_back(std::move(key));
+  };
+  for (const auto& [name, member] : nodes_) look_for(node_key(name), member.epoch);
+  for (const auto& [name, created_at] : draining_) look_for(draining_key(name), created_at);
+  for (const std::string& key : others_) look_for(key, 0);
+  for (const std::string& key : absent) remove({.key = key, .modified_at = all.revision});
+}
+
+std::size_t ClusterTable::entry_count() const {
+  std::size_t count = nodes_.size() + draining_.size() + others_.size();
+  for (const auto& [placement, ownerships] : ownerships_) {
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(ownerships, [](const auto& each) { return each.revision != 0; }));
+  }
+  return count;
 }
 
 const Member* ClusterTable::find(std::string_view name) const {

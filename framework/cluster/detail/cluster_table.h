@@ -10,9 +10,12 @@
 // revision that last wrote its entry. Unreadable entries are skipped and counted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,19 +47,34 @@ class ClusterTable {
   // Its value names the directory: it is drawn by the first node that finds none. An etcd that is
   // made anew with the same flags has the same cluster id, so that does not suffice.
   static std::string id_key() { return key("", "id"); }
+  // That value; empty when the snapshot has none.
+  static std::string id_in(const Directory::Snapshot& snapshot);
   // Its value is the generation of the directory; 0 without such an entry.
   static std::string generation_key() { return key("", "generation"); }
   static std::string owner_value(std::string_view name, std::uint64_t node_epoch);
 
   // Replaces everything it knows.
   void load(const Directory::Snapshot& snapshot);
-  // Takes the owners that are newer than the known ones from a snapshot that is older than the
-  // table.
-  void take_owners(const Directory::Snapshot& snapshot);
+  // The others add to what it knows. The snapshot may be older than the table: what is known to be
+  // newer stays, and a node that is known to have left does not come back.
+  void merge(const Directory::Snapshot& all);
+  // The entries of those keys alone.
+  void merge(std::span<const std::string> keys, const Directory::Snapshot& some);
+  // Returns false when the table has other entries than the directory, so that it must be merged
+  // with all of them. Nothing is known of that when the table is the newer one.
+  [[nodiscard]] bool merge(const Directory::Recent& recent);
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
+  // The same for a change that the watch tells: no change before it will come.
+  void follow(const Directory::Change& change);
 
+  // The latest that it has seen.
   Directory::Revision revision() const { return revision_; }
+  // All changes before this revision are known, unless a watch has missed some: the next watch
+  // begins here.
+  Directory::Revision next_to_watch() const { return next_to_watch_; }
+  // Grows whenever a view of the table has changed.
+  std::uint64_t change_count() const { return change_count_; }
   // How often operators have replaced the directory.
   std::uint64_t generation() const { return generation_; }
   DirectoryMark mark() const {
@@ -77,15 +95,31 @@ class ClusterTable {
 
  private:
   static std::string key(std::string_view kind, std::string_view name);
-  void put(const Directory::Entry& entry);
+  void put(const Directory::Entry& entry, Directory::Revision as_of);
+  void put_node(const Directory::Entry& entry, std::string_view name);
+  void put_draining(const Directory::Entry& entry, std::string_view name);
+  void put_owner(const Directory::Entry& entry, std::string_view place);
+  void put_other(const Directory::Entry& entry);
   void remove(const Directory::Entry& entry);
+  void note_gone(std::string_view name, Directory::Revision revision);
+  bool has_left(std::string_view name, const Directory::Entry& entry,
+                Directory::Revision as_of) const;
+  // Removes the nodes up to that revision that are not among the entries.
+  void remove_others(const Directory::Snapshot& all);
+  std::size_t entry_count() const;
 
   std::string id_;
   Directory::Revision revision_ = 0;
+  Directory::Revision next_to_watch_ = 1;
+  std::uint64_t change_count_ = 0;
   std::uint64_t generation_ = 0;
+  Directory::Revision generation_set_at_ = 0;
   std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.
   std::map<std::string, Directory::Revision, std::less<>> draining_;
   std::map<Placement, Ownerships> ownerships_;
+  // By NAME.INCARNATION, when the latest nodes have left.
+  std::map<std::string, Directory::Revision, std::less<>> gone_;
+  std::set<std::string, std::less<>> others_;  // The keys of all other entries.
   std::uint64_t unreadable_count_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/cluster/detail/owner_lookup.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/cluster/placement.h"
 
@@ -243,12 +244,12 @@ bool PartitionKeeper::claim(const Batch& batch) {
   }
   if (outcome && batch.partitions.size() > 1) return claim_each(batch);
   // After an unknown outcome the directory is read again.
-  return look_again().has_value() && outcome.has_value();
+  return look_again(batch).has_value() && outcome.has_value();
 }
 
 // Claims the partitions one by one: at least one has changed, the others have not.
 bool PartitionKeeper::claim_each(const Batch& batch) {
-  if (!look_again()) return false;
+  if (!look_again(batch)) return false;
   bool is_all_done = true;
   for (const Partition partition : batch.partitions) {
     const auto& known = table_.ownerships(batch.group->placement)[partition];
@@ -333,7 +334,7 @@ PartitionKeeper::Progress PartitionKeeper::hand_over(const Batch& batch) {
     return kept.empty() ? Progress::all_done : Progress::more_to_do;
   }
   // Calls wait until the owner is decided.
-  const bool is_decided = outcome ? look_again().has_value() : take_back(gift);
+  const bool is_decided = outcome ? look_again(batch).has_value() : take_back(gift);
   if (is_decided) {
     end_move(batch);
   } else {
@@ -363,21 +364,17 @@ bool PartitionKeeper::take_back(const Gift& gift) {
     note_owner(mine, *outcome);
     return true;
   }
-  return look_again().has_value();
+  return look_again(mine).has_value();
 }
 
-Result<void> PartitionKeeper::look_again() {
-  auto snapshot = directory_.list(ClusterTable::prefix, Deadline::after(options_.commit_time_max));
-  if (!snapshot) {
-    log_.warning("directory not read", {{"error", snapshot.error().to_string()}});
-    return snapshot.error();
-  }
-  // The table may have become newer since the snapshot, by a change that says nothing of the
-  // partitions that the caller asks about.
-  if (snapshot->revision >= table_.revision()) {
-    table_.load(*snapshot);
-  } else {
-    table_.take_owners(*snapshot);
+// Also whether this node and the new owner are still there.
+Result<void> PartitionKeeper::look_again(const Batch& batch) {
+  const std::string nodes[] = {name_, batch.to};
+  auto known = look_up_owners(directory_, table_, batch.group->placement, batch.partitions, nodes,
+                              Deadline::after(options_.commit_time_max));
+  if (!known) {
+    log_.warning("directory not read", {{"error", known.error().to_string()}});
+    return known;
   }
   adopt();
   return {};

@@ -137,7 +137,7 @@ class PartitionKeeper {
   bool claim_each(const Batch& batch);
   Progress hand_over(const Batch& batch);
   bool take_back(const Gift& gift);
-  Result<void> look_again();
+  Result<void> look_again(const Batch& batch);
   static Directory::Put put_owner(const Batch& batch, Partition partition);
   void note_owner(const Batch& batch, const Directory::Outcome& outcome);
 

@@ -206,18 +206,86 @@ TEST_F(ClusterTableTest, ALoadReplacesEverything) {
   EXPECT_EQ(table_.unreadable_count(), 0U);
 }
 
-TEST_F(ClusterTableTest, AnOlderSnapshotBringsOwnersButNoNodesThatHaveLeft) {
-  put("nodes/a.1", whole_node, 1);
-  put("partitions/8", "a.1 1", 8);
-  put("draining/a.1", "", 9);
-  table_.take_owners({.revision = 7,
-                      .entries = {{.key = "nodes/b.1", .value = whole_node, .created_at = 5},
-                                  {.key = "partitions/7", .value = "b.1 5", .modified_at = 6},
-                                  {.key = "partitions/8", .value = "b.1 5", .modified_at = 7}}});
-  EXPECT_THAT(names(), ElementsAre("a.1"));
+// What an answer says was so some time ago.
+TEST_F(ClusterTableTest, AnOlderSnapshotBringsNothingBackAndRemovesNothingNewer) {
+  put("nodes/a.1", whole_node, 8);
+  put("nodes/b.1", whole_node, 5);
+  put("nodes/gone.1", whole_node, 3);
+  remove("nodes/b.1", 9);
+  put("partitions/8", "a.1 8", 10);
+  table_.merge(Directory::Snapshot{
+      .revision = 7,
+      .entries = {{.key = "draining/b.1", .created_at = 6},
+                  {.key = "nodes/b.1", .value = whole_node, .created_at = 5},
+                  {.key = "nodes/c.1", .value = whole_node, .created_at = 4},
+                  {.key = "partitions/7", .value = "b.1 5", .modified_at = 6},
+                  {.key = "partitions/8", .value = "b.1 5", .modified_at = 7}}});
+  EXPECT_THAT(names(), ElementsAre("a.1", "c.1")) << "one came later, one has left since";
   EXPECT_EQ(owner(7).owner, "b.1");
   EXPECT_EQ(owner(8).owner, "a.1");
+  EXPECT_EQ(table_.revision(), 10U);
+}
+
+TEST_F(ClusterTableTest, AReadOfSomeKeysSaysNothingOfOthers) {
+  put("nodes/a.1", whole_node, 1);
+  put("nodes/b.1", whole_node, 2);
+  put("nodes/c.1", whole_node, 3);
+  const std::vector<std::string> keys = {"nodes/a.1", "nodes/b.1", "partitions/7"};
+  table_.merge(keys, {.revision = 9,
+                      .entries = {{.key = "nodes/b.1", .value = whole_node, .created_at = 2},
+                                  {.key = "partitions/7", .value = "b.1 2", .modified_at = 6}}});
+  EXPECT_THAT(names(), ElementsAre("b.1", "c.1"));
+  EXPECT_EQ(owner(7).owner, "b.1");
   EXPECT_EQ(table_.revision(), 9U);
+}
+
+TEST_F(ClusterTableTest, RecentChangesTellWhetherAnythingElseIsMissing) {
+  put("id", "a1b2", 1);
+  put("nodes/a.1", whole_node, 2);
+  put("draining/a.1", "", 3);
+  put("nodes/b.1", "{", 4);
+  put("locks/x", "", 5);
+  put("partitions/7", "a.1 2", 6);
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 6, .entry_count = 6}));
+  EXPECT_TRUE(table_.merge(
+      Directory::Recent{.revision = 8,
+                        .entry_count = 7,
+                        .entries = {{.key = "partitions/8", .value = "a.1 2", .modified_at = 8}}}));
+  EXPECT_EQ(owner(8).owner, "a.1");
+  EXPECT_FALSE(table_.merge(Directory::Recent{.revision = 9, .entry_count = 6}))
+      << "one was removed, and the watch did not say so";
+  remove("nodes/a.1", 10);
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 9, .entry_count = 6}))
+      << "the table is newer";
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 10, .entry_count = 5}))
+      << "what drained is gone, too";
+}
+
+TEST_F(ClusterTableTest, AWatchBeginsBeforeTheFirstChangeThatMayBeMissing) {
+  EXPECT_EQ(table_.next_to_watch(), 1U);
+  table_.load({.revision = 20});
+  EXPECT_EQ(table_.next_to_watch(), 21U);
+  // Our own change is known at once, those before it are not.
+  put("partitions/7", "a.1 2", 30);
+  EXPECT_EQ(table_.next_to_watch(), 21U);
+  table_.follow({.entry = {.key = "nodes/a.1", .value = whole_node, .modified_at = 25}});
+  EXPECT_EQ(table_.next_to_watch(), 25U) << "more changes of that revision may follow";
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 40, .entry_count = 2}));
+  EXPECT_EQ(table_.next_to_watch(), 41U);
+}
+
+TEST_F(ClusterTableTest, OnlyNewsCountAsAChange) {
+  put("nodes/a.1", whole_node, 1);
+  put("partitions/7", "a.1 1", 2);
+  const auto before = table_.change_count();
+  put("nodes/a.1", whole_node, 1);
+  put("partitions/7", "a.1 1", 2);
+  remove("nodes/b.1", 3);
+  remove("partitions/8", 3);
+  put("locks/x", "", 4);
+  EXPECT_EQ(table_.change_count(), before);
+  put("draining/a.1", "", 5);
+  EXPECT_GT(table_.change_count(), before);
 }
 
 TEST_F(ClusterTableTest, UnreadableNodesAreSkippedAndCounted) {
