@@ -294,7 +294,7 @@ void Cluster::check_directory() {
 void Cluster::publish() {
   if (table_.change_count() == viewed_change_count_) return;
   viewed_change_count_ = table_.change_count();
-  view_ = table_.view();
+  view_ = table_.view(epoch());
   tenants_.view_changed(view_);
 }
 

@@ -2,6 +2,7 @@
 #include "framework/cluster/cluster_view.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace corolane::framework {
 
@@ -11,6 +12,26 @@ bool Member::hosts(const Placement& placement) const {
       placement.role.empty() || std::ranges::find(roles, placement.role) != roles.end();
   return has_zone && has_role &&
          std::ranges::find(groups, placement, &PlacementGroup::placement) != groups.end();
+}
+
+bool Member::hosts(const Placement& placement, std::string_view type) const {
+  const auto found = std::ranges::find(groups, placement, &PlacementGroup::placement);
+  return found != groups.end() && std::ranges::binary_search(found->types, type);
+}
+
+ClusterView::ClusterView(std::vector<Member> members, std::vector<Group> groups,
+                         std::uint64_t self_epoch)
+    : members_(std::move(members)), groups_(std::move(groups)), self_epoch_(self_epoch) {
+  for (Group& group : groups_) {
+    const std::vector<std::string>* types = nullptr;
+    for (const Member& member : members_) {
+      const auto hosted =
+          std::ranges::find(member.groups, group.placement, &PlacementGroup::placement);
+      if (hosted == member.groups.end()) continue;
+      if (types == nullptr) types = &hosted->types;
+      group.is_mixed = group.is_mixed || hosted->types != *types;
+    }
+  }
 }
 
 const Placement* ClusterView::find_placement(std::string_view type) const {

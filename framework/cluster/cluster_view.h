@@ -48,9 +48,11 @@ struct Member {
   std::vector<std::string> roles = {};
   std::vector<PlacementGroup> groups = {};  // The types that it hosts.
   std::string version = {};                 // The program's version, for people.
+  std::uint32_t placement_rule = 2;         // The latest one that it knows (placement.h).
   bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;
+  bool hosts(const Placement& placement, std::string_view type) const;
 };
 
 class ClusterView {
@@ -63,15 +65,19 @@ class ClusterView {
   struct Group {
     Placement placement;
     Owners owners;
+    // Its members host different types, as during an update to a build with another type.
+    bool is_mixed = false;
   };
 
-  ClusterView(std::vector<Member> members, std::vector<Group> groups)
-      : members_(std::move(members)), groups_(std::move(groups)) {}
+  // `self_epoch` is that of the node whose view it is.
+  ClusterView(std::vector<Member> members, std::vector<Group> groups, std::uint64_t self_epoch = 0);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 
   const std::vector<Member>& members() const { return members_; }
   const std::vector<Group>& groups() const { return groups_; }
+  // When the node whose view it is joined, after all members of a smaller epoch; 0: it has not.
+  std::uint64_t self_epoch() const { return self_epoch_; }
 
   // Null when no node hosts objects of that type.
   const Placement* find_placement(std::string_view type) const;
@@ -83,6 +89,7 @@ class ClusterView {
  private:
   std::vector<Member> members_;
   std::vector<Group> groups_;  // Their owners are among the members.
+  const std::uint64_t self_epoch_;
 };
 
 }  // namespace corolane::framework

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "framework/cluster/placement.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string_view>
+#include <utility>
 
 namespace corolane::framework {
 namespace {
 
+constexpr std::uint64_t factor_1 = 0xff51afd7ed558ccd;
+constexpr std::uint64_t factor_2 = 0xc4ceb9fe1a85ec53;
+
 // The finaliser of MurmurHash3 (Appleby), which spreads every bit over all.
 std::uint64_t scramble(std::uint64_t value) {
-  value = (value ^ value >> 33) * 0xff51afd7ed558ccd;
-  value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53;
+  value = (value ^ value >> 33) * factor_1;
+  value = (value ^ value >> 33) * factor_2;
   return value ^ value >> 33;
 }
 
-std::uint64_t hash(std::string_view name, const Placement& placement, Partition partition) {
+std::uint64_t hash(std::string_view name, const Placement& placement) {
   std::uint64_t value = 0xcbf29ce484222325;
   const auto mix = [&value](std::string_view text) {
     for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -24,39 +32,169 @@ std::uint64_t hash(std::string_view name, const Placement& placement, Partition 
   mix(name);
   mix(placement.zone);
   mix(placement.role);
-  return scramble(value ^ partition);
+  return value;
 }
 
-// Larger is better; exponentially distributed with the weight as its mean.
-double draw(const Member& member, const Placement& placement, Partition partition) {
-  const std::uint64_t bits = hash(member.name, placement, partition) >> 11;
-  const double uniform = (static_cast<double>(bits) + 0.5) * 0x1p-53;
-  return -static_cast<double>(member.weight) / std::log(uniform);
-}
+// The members of one weight. Among these the largest hash wins, which needs no logarithm.
+struct Class {
+  std::uint64_t weight = 0;
+  std::size_t count_max = 0;  // Of partitions, for each.
+  std::vector<std::uint64_t> hashes = {};
+  std::vector<const Member*> members = {};
+  std::vector<std::size_t> counts = {};
 
-bool is_superseded(std::span<const Member> members, const Member& member) {
-  for (const Member& other : members) {
-    if (other.name == member.name && other.epoch > member.epoch) return true;
+  void add(const Member& member, const Placement& placement) {
+    hashes.push_back(hash(member.name, placement));
+    members.push_back(&member);
+    counts.push_back(0);
   }
-  return false;
+  void take_out(std::size_t i) {
+    hashes[i] = hashes.back();
+    members[i] = members.back();
+    counts[i] = counts.back();
+    hashes.pop_back();
+    members.pop_back();
+    counts.pop_back();
+  }
+};
+
+std::vector<const Member*> candidates_of(std::span<const Member> members,
+                                         const Placement& placement) {
+  std::map<std::string_view, std::uint64_t> latest;
+  for (const Member& member : members) {
+    std::uint64_t& epoch = latest[member.name];
+    epoch = std::max(epoch, member.epoch);
+  }
+  std::vector<const Member*> candidates;
+  for (const Member& member : members) {
+    if (member.is_draining || member.weight == 0 || !member.hosts(placement)) continue;
+    if (latest[member.name] == member.epoch) candidates.push_back(&member);
+  }
+  return candidates;
+}
+
+// Those that host all types which most of them host, by weight; all of them when there is none.
+std::vector<const Member*> without_minority(const std::vector<const Member*>& candidates,
+                                            const Placement& placement) {
+  std::uint64_t sum = 0;
+  std::map<std::string_view, std::uint64_t> sums;  // By type.
+  for (const Member* member : candidates) {
+    sum += member->weight;
+    const auto hosted = std::ranges::find(member->groups, placement, &PlacementGroup::placement);
+    for (const std::string& type : hosted->types) sums[type] += member->weight;
+  }
+  std::vector<const Member*> eligible;
+  std::ranges::copy_if(candidates, std::back_inserter(eligible), [&](const Member* member) {
+    return std::ranges::all_of(sums, [&](const auto& each) {
+      return 2 * each.second <= sum || member->hosts(placement, each.first);
+    });
+  });
+  return eligible.empty() ? candidates : eligible;
+}
+
+// By weight.
+std::vector<Class> classes_of(const std::vector<const Member*>& members,
+                              const Placement& placement) {
+  std::map<std::uint32_t, Class> classes;
+  for (const Member* member : members) {
+    Class& its = classes[member->weight];
+    its.weight = member->weight;
+    its.add(*member, placement);
+  }
+  std::vector<Class> all;
+  for (auto& [weight, each] : classes) all.push_back(std::move(each));
+  return all;
+}
+
+// The best draw of a class.
+struct Best {
+  std::size_t number = 0;
+  std::uint64_t hash = 0;
+
+  // Exponentially distributed with the weight as its mean; larger is better.
+  double draw(std::uint64_t weight) const {
+    const double uniform = (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
+    return -static_cast<double>(weight) / std::log(uniform);
+  }
+};
+
+struct RuleOne {
+  std::uint64_t partition;
+
+  std::uint64_t operator()(std::uint64_t name) const { return scramble(name ^ partition); }
+};
+
+// Both values are scrambled already, so less mixing suffices: this takes a nanosecond, and it is
+// done for each member and partition.
+struct RuleTwo {
+  std::uint64_t partition;
+
+  std::uint64_t operator()(std::uint64_t name) const {
+    const std::uint64_t value = (name ^ partition) * factor_1;
+    return (value ^ value >> 32) * factor_2;
+  }
+};
+
+template <typename Rule>
+Best best_of(const Class& each, Rule rule) {
+  Best best;
+  for (std::size_t i = 0; i < each.hashes.size(); ++i) {
+    const std::uint64_t hash = rule(each.hashes[i]);
+    if (hash >= best.hash) best = {.number = i, .hash = hash};
+  }
+  return best;
+}
+
+// The class and the member of the best draw of all; the class is null when there is none.
+struct Winner {
+  Class* its_class = nullptr;
+  std::size_t number = 0;
+};
+
+template <typename Rule>
+Winner draw(std::vector<Class>& classes, Rule rule) {
+  Winner winner;
+  double best_draw = 0;
+  for (Class& each : classes) {
+    if (each.hashes.empty()) continue;
+    const Best best = best_of(each, rule);
+    const double drawn = classes.size() == 1 ? 1 : best.draw(each.weight);
+    if (winner.its_class != nullptr && drawn <= best_draw) continue;
+    winner = {.its_class = &each, .number = best.number};
+    best_draw = drawn;
+  }
+  return winner;
+}
+
+void limit(std::vector<Class>& classes) {
+  std::uint64_t sum = 0;
+  for (const Class& each : classes) sum += each.weight * each.members.size();
+  for (Class& each : classes) {
+    const std::uint64_t share = partition_count * each.weight;  // Times `sum`.
+    each.count_max = std::max((share + sum - 1) / sum, share * 11 / (sum * 10));
+  }
 }
 
 }  // namespace
 
-const Member* choose_owner(std::span<const Member> members, const Placement& placement,
-                           Partition partition) {
-  const Member* best = nullptr;
-  double best_draw = 0;
-  for (const Member& member : members) {
-    if (member.is_draining || member.weight == 0 || !member.hosts(placement)) continue;
-    if (is_superseded(members, member)) continue;
-    const double drawn = draw(member, placement, partition);
-    if (best == nullptr || drawn > best_draw) {
-      best = &member;
-      best_draw = drawn;
-    }
+std::vector<const Member*> choose_owners(std::span<const Member> members,
+                                         const Placement& placement) {
+  std::vector<const Member*> owners(partition_count);
+  std::vector<const Member*> candidates = candidates_of(members, placement);
+  const bool is_bounded =
+      std::ranges::all_of(members, [](const Member& member) { return member.placement_rule >= 2; });
+  if (is_bounded) candidates = without_minority(candidates, placement);
+  std::vector<Class> classes = classes_of(candidates, placement);
+  if (is_bounded) limit(classes);
+  for (std::size_t i = 0; i < partition_count; ++i) {
+    const Winner winner =
+        is_bounded ? draw(classes, RuleTwo(scramble(i + 1))) : draw(classes, RuleOne(i));
+    if (winner.its_class == nullptr) continue;
+    Class& its = *winner.its_class;
+    owners[i] = its.members[winner.number];
+    if (is_bounded && ++its.counts[winner.number] == its.count_max) its.take_out(winner.number);
   }
-  return best;
+  return owners;
 }
 
 }  // namespace corolane::framework

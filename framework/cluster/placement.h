@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: MIT
 // Assigns partitions to nodes: every node that sees the same members computes the same result.
 //
-//   const Member* owner = choose_owner(members, {.zone = "eu"}, partition_of("chess.Game", "17"));
+//   const auto owners = choose_owners(members, {.zone = "eu"});
+//   const Member* owner = owners[partition_of("chess.Game", "17")];
+//
+// Two builds that computed different results would hand partitions back and forth. So each member
+// says which rules it knows, and all apply the latest one that every member knows:
+//
+// 1: weighted rendezvous hashing (Thaler and Ravishankar 1998; weights as in Schindelhauer and
+//    Schomaker 2005). Each member draws a number from its name and the partition, and the best one
+//    wins. A new member takes its share evenly from all others, a leaving one spreads its share
+//    evenly over them, and nothing else moves. Of 100 nodes, the largest share is about twice the
+//    mean.
+// 2: the same with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2018): a member that has a
+//    tenth more than its share by weight takes part in no further draw. Few other partitions move:
+//    when the hundredth node comes, up to about twice its share. Only members that host all types
+//    which most members host take part (README.md, "An update to another build").
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "framework/cluster/cluster_view.h"
 #include "framework/wire/partition.h"
 
 namespace corolane::framework {
 
-// The member that should own the partition of that placement; null when none may host it.
-//
-// Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights as in Schindelhauer and
-// Schomaker 2005): each member draws a number from its name and the partition, and the best one
-// wins. A new member takes its share evenly from all others, a leaving one spreads its share evenly
-// over them, and nothing else moves.
+// The member that should own each partition of that placement, by number; null when none may host
+// it. Takes about a fifth of a millisecond for 100 members.
 //
 // When two members have the same name, the one that joined later counts: the node has been
 // restarted.
-const Member* choose_owner(std::span<const Member> members, const Placement& placement,
-                           Partition partition);
+std::vector<const Member*> choose_owners(std::span<const Member> members,
+                                         const Placement& placement);
 
 }  // namespace corolane::framework

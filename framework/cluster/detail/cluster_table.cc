@@ -82,6 +82,7 @@ std::optional<Member> member_of(const Directory::Entry& entry, std::string_view 
     member.zone = value.value("zone", "");
     member.roles = value.value("roles", member.roles);
     member.version = value.value("version", "");
+    member.placement_rule = value.value("placement_rule", 1U);
     for (const json& group : value.at("hosts")) {
       member.groups.push_back({.placement = placement_of(group.at("placement").get<std::string>()),
                                .types = group.at("types").get<std::vector<std::string>>()});
@@ -109,6 +110,7 @@ std::string ClusterTable::to_value(const Member& member) {
   json value = {{"shards", json::array()},
                 {"weight", member.weight},
                 {"version", member.version},
+                {"placement_rule", member.placement_rule},
                 {"hosts", json::array()}};
   for (const net::HostPort& shard : member.shards) {
     value["shards"].push_back(net::to_string({.address = shard.host, .port = shard.port}));
@@ -132,11 +134,13 @@ std::string ClusterTable::id_in(const Directory::Snapshot& snapshot) {
 
 void ClusterTable::load(const Directory::Snapshot& snapshot) {
   const std::uint64_t change_count = change_count_;
+  const std::uint64_t member_change_count = member_change_count_;
   *this = ClusterTable();
   for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
   revision_ = snapshot.revision;
   next_to_watch_ = revision_ + 1;
   change_count_ = change_count + 1;
+  member_change_count_ = member_change_count + 1;
 }
 
 void ClusterTable::merge(const Directory::Snapshot& all) {
@@ -208,11 +212,11 @@ void ClusterTable::put_node(const Directory::Entry& entry, std::string_view name
   }
   others_.erase(entry.key);
   nodes_.insert_or_assign(std::string(name), *std::move(member));
-  ++change_count_;
+  members_changed();
 }
 
 void ClusterTable::put_draining(const Directory::Entry& entry, std::string_view name) {
-  if (draining_.try_emplace(std::string(name), entry.created_at).second) ++change_count_;
+  if (draining_.try_emplace(std::string(name), entry.created_at).second) members_changed();
 }
 
 void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view place) {
@@ -259,14 +263,14 @@ void ClusterTable::remove(const Directory::Entry& entry) {
     const auto found = nodes_.find(name);
     if (found == nodes_.end() || found->second.epoch > entry.modified_at) return;
     nodes_.erase(found);
-    ++change_count_;
+    members_changed();
     const auto drains = draining_.find(name);  // On the same lease.
     if (drains != draining_.end()) draining_.erase(drains);
   } else if (name.starts_with(draining)) {
     const auto found = draining_.find(name.substr(draining.size()));
     if (found == draining_.end() || found->second > entry.modified_at) return;
     draining_.erase(found);
-    ++change_count_;
+    members_changed();
   } else if (name.starts_with(partitions)) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
@@ -334,26 +338,34 @@ const ClusterTable::Ownerships& ClusterTable::ownerships(const Placement& placem
   return found == ownerships_.end() ? nobody : found->second;
 }
 
-std::shared_ptr<const ClusterView> ClusterTable::view() const {
+std::shared_ptr<const ClusterView> ClusterTable::view(std::uint64_t self_epoch) const {
   std::vector<Member> members = this->members();
   std::vector<ClusterView::Group> groups;
-  std::map<std::string, const Member*, std::less<>> by_name;
-  for (const Member& member : members) by_name.emplace(name_of(member), &member);
+  // Epochs of members are unique.
+  struct Known {
+    std::uint64_t epoch;
+    std::string name;
+    const Member* member;
+  };
+  std::vector<Known> by_epoch;
+  for (const Member& member : members) by_epoch.push_back({member.epoch, name_of(member), &member});
+  std::ranges::sort(by_epoch, {}, &Known::epoch);
   for (const auto& [placement, ownerships] : ownerships_) {
     ClusterView::Group& group = groups.emplace_back();
     group.placement = placement;
     for (std::size_t i = 0; i < partition_count; ++i) {
       const Ownership& known = ownerships[i];
-      const auto found = by_name.find(known.owner);
-      const bool is_alive = found != by_name.end() && found->second->epoch == known.node_epoch;
-      group.owners[i] = {.member = is_alive ? found->second : nullptr, .epoch = epoch_of(known)};
+      const auto found = std::ranges::lower_bound(by_epoch, known.node_epoch, {}, &Known::epoch);
+      const bool is_alive =
+          found != by_epoch.end() && found->epoch == known.node_epoch && found->name == known.owner;
+      group.owners[i] = {.member = is_alive ? found->member : nullptr, .epoch = epoch_of(known)};
     }
   }
   if (!COROLANE_SEEDED_BUG(node_epochs_reused)) {
     for (Member& member : members) member.epoch = DirectoryMark::epoch(generation_, member.epoch);
   }
   // Moving the vector leaves its elements where they are.
-  return std::make_shared<const ClusterView>(std::move(members), std::move(groups));
+  return std::make_shared<const ClusterView>(std::move(members), std::move(groups), self_epoch);
 }
 
 }  // namespace corolane::framework::detail

@@ -75,6 +75,8 @@ class ClusterTable {
   Directory::Revision next_to_watch() const { return next_to_watch_; }
   // Grows whenever a view of the table has changed.
   std::uint64_t change_count() const { return change_count_; }
+  // Grows whenever a member has come, gone or begun to drain; nothing else of a member changes.
+  std::uint64_t member_change_count() const { return member_change_count_; }
   // How often operators have replaced the directory.
   std::uint64_t generation() const { return generation_; }
   DirectoryMark mark() const {
@@ -91,7 +93,8 @@ class ClusterTable {
   const Ownerships& ownerships(const Placement& placement) const;
   std::uint64_t unreadable_count() const { return unreadable_count_; }
 
-  std::shared_ptr<const ClusterView> view() const;
+  // For the node of that epoch.
+  std::shared_ptr<const ClusterView> view(std::uint64_t self_epoch = 0) const;
 
  private:
   static std::string key(std::string_view kind, std::string_view name);
@@ -101,6 +104,10 @@ class ClusterTable {
   void put_owner(const Directory::Entry& entry, std::string_view place);
   void put_other(const Directory::Entry& entry);
   void remove(const Directory::Entry& entry);
+  void members_changed() {
+    ++change_count_;
+    ++member_change_count_;
+  }
   void note_gone(std::string_view name, Directory::Revision revision);
   bool has_left(std::string_view name, const Directory::Entry& entry,
                 Directory::Revision as_of) const;
@@ -112,6 +119,7 @@ class ClusterTable {
   Directory::Revision revision_ = 0;
   Directory::Revision next_to_watch_ = 1;
   std::uint64_t change_count_ = 0;
+  std::uint64_t member_change_count_ = 0;
   std::uint64_t generation_ = 0;
   Directory::Revision generation_set_at_ = 0;
   std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.

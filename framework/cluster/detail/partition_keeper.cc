@@ -65,22 +65,17 @@ std::size_t PartitionKeeper::owned_count() const {
   return count;
 }
 
-// Rebuilt when a member has come, gone or begun to drain; nothing else of a member ever changes.
+// Rebuilt when the members have changed.
 const PartitionKeeper::Plan& PartitionKeeper::plan() {
-  std::vector<Member> members = table_.members();
-  const auto mark_of = [](const Member& member) {
-    return std::pair(member.epoch, member.is_draining);
-  };
-  if (!plan_.targets.empty() && std::ranges::equal(members, plan_.members, {}, mark_of, mark_of)) {
-    return plan_;
-  }
-  plan_.members = std::move(members);
-  plan_.targets.assign(groups_.size(), {});
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
-      plan_.targets[group][i] =
-          choose_owner(plan_.members, groups_[group].placement, static_cast<Partition>(i));
-    }
+  if (plan_.member_change_count == table_.member_change_count()) return plan_;
+  plan_.member_change_count = table_.member_change_count();
+  plan_.members = table_.members();
+  plan_.epochs.clear();
+  for (const Member& member : plan_.members) plan_.epochs.push_back(member.epoch);
+  std::ranges::sort(plan_.epochs);
+  plan_.targets.clear();
+  for (const Group& group : groups_) {
+    plan_.targets.push_back(choose_owners(plan_.members, group.placement));
   }
   return plan_;
 }
@@ -90,7 +85,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
   const auto& targets = plan().targets;
   // Epochs of members are unique.
   const auto is_there = [this](std::uint64_t epoch) {
-    return std::ranges::find(plan_.members, epoch, &Member::epoch) != plan_.members.end();
+    return std::ranges::binary_search(plan_.epochs, epoch);
   };
   std::vector<Batch> claims;
   for (const Group& group : groups_) {

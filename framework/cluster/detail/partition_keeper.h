@@ -3,7 +3,6 @@
 // own, only by transactions of the directory (steps 3, 4 and 9 of the protocol in README.md).
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -101,9 +100,11 @@ class PartitionKeeper {
   };
   // The target owners while these are the members.
   struct Plan {
+    std::optional<std::uint64_t> member_change_count = {};  // That of the table; none: no plan yet.
     std::vector<Member> members = {};
-    using Targets = std::array<const Member*, partition_count>;
-    std::vector<Targets> targets = {};  // By group; null: no node may own it.
+    std::vector<std::uint64_t> epochs = {};  // Theirs, sorted.
+    // By group and partition; null: no node may own it.
+    std::vector<std::vector<const Member*>> targets = {};
   };
   // Partitions on their way to another node, and their former epochs.
   struct Gift {

@@ -71,7 +71,13 @@ TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
   EXPECT_EQ(read->roles, written.roles);
   EXPECT_EQ(read->groups, written.groups);
   EXPECT_EQ(read->version, "1.2.3");
+  EXPECT_EQ(read->placement_rule, 2U);
   EXPECT_FALSE(read->is_draining);
+}
+
+TEST_F(ClusterTableTest, ANodeOfTheFirstBuildKnowsTheFirstRuleOfPlacement) {
+  put("nodes/a.1", whole_node, 1);
+  EXPECT_EQ(table_.find("a.1")->placement_rule, 1U);
 }
 
 TEST_F(ClusterTableTest, TheNameOfANodeMayHaveDots) {
