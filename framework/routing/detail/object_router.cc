@@ -183,6 +183,9 @@ ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition
     }
   }
   if (owner.member == nullptr) return {};
+  if (group->is_mixed && !owner.member->hosts(group->placement, route.type)) {
+    return {.member = owner.member, .partition_epoch = owner.epoch};
+  }
   return {.kind = Place::Kind::other_node,
           .shard = partition % owner.member->shards.size(),
           .member = owner.member,
@@ -251,24 +254,28 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
     const OwnerMark tried = place.mark();  // The view, and so the member, may go meanwhile.
     auto result = call_at(place, call);
     if (result) return result;
+    const bool is_older = is_older_build(result.error(), tried);
+    if (is_older) result = owner_is_older(call);
     if (failure) result = std::move(result.error()).with_attempt(*failure);
     failure = result.error();
     const bool is_new = [&] {
       const auto moved = moved_of(result.error());
       return moved && learn(*moved, call);
     }();
-    const bool is_last = !may_try_again(result.error(), call, place) || call.deadline.has_passed();
+    const bool is_last =
+        (!is_older && !may_try_again(result.error(), call, place)) || call.deadline.has_passed();
     if (!is_last && is_new && failed_count < redirect_count_max) continue;
-    const Duration wait = wait_of(place, failed_count, call.deadline);
+    const bool needs_news = is_older || place.kind == Place::Kind::unknown;
+    const Duration wait = wait_of(needs_news, failed_count, call.deadline);
     const bool has_time = call.deadline.is_never() || call.deadline.remaining() > wait;
     if (!is_last && has_time && wait_for_news(call, tried, wait)) continue;
     return result;
   }
 }
 
-Duration ObjectRouter::wait_of(const Place& place, int failed_count, Deadline deadline) {
+Duration ObjectRouter::wait_of(bool needs_news, int failed_count, Deadline deadline) {
   const Duration wait = wait_min * (1 << std::min(failed_count, 10));
-  if (place.kind != Place::Kind::unknown) return std::min(wait, wait_max);
+  if (!needs_news) return std::min(wait, wait_max);
   const Duration longer = std::clamp(wait, wait_max, wait_without_owner_max);
   // A deadline that comes before is no reason to give up yet.
   return deadline.is_never() ? longer : std::clamp(deadline.remaining() / 2, wait_min, longer);
@@ -298,6 +305,21 @@ bool ObjectRouter::may_try_again(const Error& error, const Call& call, const Pla
   if (moved_of(error)) return true;
   // An error of the object itself, or of its store, is final.
   return error.code() == Code::unavailable && (place.kind == Place::Kind::unknown || place.is_lost);
+}
+
+// Whether the owner does not know the method because it runs a build from before an update that is
+// under way: it has joined before us. Another owner will know it.
+bool ObjectRouter::is_older_build(const Error& error, const OwnerMark& owner) const {
+  return error.code() == Code::unimplemented && error.not_executed() && owner.node_epoch != 0 &&
+         view_ != nullptr && owner.node_epoch < view_->self_epoch();
+}
+
+// Not `unimplemented`: a caller that tries again later will succeed.
+Error ObjectRouter::owner_is_older(const Call& call) {
+  return Error(Code::unavailable, "the owner of " + call.route.type + " \"" + call.id +
+                                      "\" runs a former build, which does not know " +
+                                      std::string(call.method.full_name))
+      .with_not_executed();
 }
 
 // Returns whether it names a known member as a new owner.
@@ -333,6 +355,12 @@ Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
       return call_other_node(place, call);
     case Place::Kind::unknown:
       break;
+  }
+  if (place.member != nullptr) {
+    return Error(Code::unavailable, "the owner of " + call.route.type + " \"" + call.id + "\", " +
+                                        place.member->name +
+                                        ", runs a build that does not host that type")
+        .with_not_executed();
   }
   const bool is_hosted = call.route.hosted != nullptr || call.route.group != nullptr;
   if (is_hosted) {

@@ -139,7 +139,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
 
     Kind kind = Kind::unknown;
     std::size_t shard = 0;
-    const Member* member = nullptr;  // Owned by the view.
+    const Member* member = nullptr;  // The owner, if it is known; owned by the view.
     std::uint64_t partition_epoch = 0;
     bool is_lost = false;  // The connection is down.
 
@@ -172,8 +172,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;
-  // How long a call waits after that attempt, unless there is news.
-  static Duration wait_of(const Place& place, int failed_count, Deadline deadline);
+  bool is_older_build(const Error& error, const OwnerMark& owner) const;
+  static Error owner_is_older(const Call& call);
+  // How long a call waits after so many attempts, unless there is news.
+  static Duration wait_of(bool needs_news, int failed_count, Deadline deadline);
   Result<void> wait_for_news(const Call& call, const OwnerMark& tried, Duration at_most);
   void doubt(std::string_view type, Partition partition);
   bool learn(const Moved& moved, const Call& call);
