@@ -139,6 +139,11 @@ void Fabric::reset_one(const Host& a, const Host& b) {
   break_off(chosen, 1);
 }
 
+std::size_t Fabric::connection_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [](const auto& weak) { return !weak.expired(); }));
+}
+
 void Fabric::switch_off(const Host& host) { switched_off_[host.index()] = host.life(); }
 
 // The operating system closes the streams of the process; bytes sent before still arrive.

@@ -59,6 +59,8 @@ class Fabric {
   // Breaks one connection between the two, if there is one. Each end learns of it after its own
   // latency.
   void reset_one(const Host& a, const Host& b);
+  // The connections between hosts that are open at either end.
+  std::size_t connection_count() const;
   // Switches the machine off until the host is started. Unlike the machine of a killed process, it
   // does not close connections.
   void switch_off(const Host& host);

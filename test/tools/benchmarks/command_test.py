@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The benchmarks as a user runs them: their output, and how they refuse invalid arguments.
 
-Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench and node_bench. No
-test depends on speed.
+Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench, node_bench and
+scale_bench. No test depends on speed.
 """
 
 import json
@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
-OBJECTS_BENCH, NODE_BENCH = "objects_bench", "node_bench"
+OBJECTS_BENCH, NODE_BENCH, SCALE_BENCH = "objects_bench", "node_bench", "scale_bench"
 TOOLS_BENCH = Path(__file__).resolve().parents[3] / "tools/bench"
 
 
@@ -196,6 +196,31 @@ class NodeBenchTest(unittest.TestCase):
                 self.assertGreater(row["limit"], 0)
 
 
+class ScaleBenchTest(unittest.TestCase):
+    """The program of tools/bench scale: simulated clusters."""
+
+    def test_every_row_has_a_column_for_each_number_of_nodes(self):
+        process = run(SCALE_BENCH, "--quick")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        table = [line.split()[-2:] for line in process.stdout.splitlines()[:10]]
+        self.assertEqual(table[0], ["3", "10"])
+        for figures in table[1:]:
+            for figure in figures:
+                self.assertGreaterEqual(float(figure), 0)
+
+    def test_a_cluster_reads_and_spreads_within_its_bars(self):
+        lines = run(SCALE_BENCH, "--quick").stdout.splitlines()
+        self.assertIn("holds: a node reads at most 1 MB per failover", lines)
+        self.assertIn("holds: no node owns a tenth more partitions than the mean", lines)
+
+    def test_invalid_arguments_are_refused(self):
+        for arguments in (["--rounds=3"], ["all"]):
+            with self.subTest(arguments=arguments):
+                process = run(SCALE_BENCH, *arguments)
+                self.assertEqual(process.returncode, 2)
+                self.assertIn("see tools/bench --help", process.stderr)
+
+
 class ToolsBenchTest(unittest.TestCase):
     """The script tools/bench, before it installs or builds anything."""
 
@@ -207,7 +232,7 @@ class ToolsBenchTest(unittest.TestCase):
 
     def test_invalid_arguments_are_refused_with_a_hint(self):
         for arguments, words in (
-            ((), "say what to measure: tools/bench coroutine, net, rpc, objects or node"),
+            ((), "say what to measure: tools/bench coroutine, net, rpc, objects, node or scale"),
             (("corutine",), "unknown subject 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
@@ -221,5 +246,5 @@ class ToolsBenchTest(unittest.TestCase):
 
 if __name__ == "__main__":
     COROUTINE_BENCH, NET_BENCH, RPC_BENCH = (sys.argv.pop(1) for _ in range(3))
-    OBJECTS_BENCH, NODE_BENCH = (sys.argv.pop(1) for _ in range(2))
+    OBJECTS_BENCH, NODE_BENCH, SCALE_BENCH = (sys.argv.pop(1) for _ in range(3))
     unittest.main()
