@@ -376,6 +376,7 @@ void Cluster::claim_partitions() {
     publish();
     const bool is_all_claimed = keeper_->claim_due();
     note_table();
+    publish();  // Calls that wait for what is ours now need not wait for the watch.
     if (is_all_claimed) {
       if (!claims_due_.is_set()) settled_.set();
       continue;

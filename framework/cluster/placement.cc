@@ -13,13 +13,10 @@
 namespace corolane::framework {
 namespace {
 
-constexpr std::uint64_t factor_1 = 0xff51afd7ed558ccd;
-constexpr std::uint64_t factor_2 = 0xc4ceb9fe1a85ec53;
-
 // The finaliser of MurmurHash3 (Appleby), which spreads every bit over all.
 std::uint64_t scramble(std::uint64_t value) {
-  value = (value ^ value >> 33) * factor_1;
-  value = (value ^ value >> 33) * factor_2;
+  value = (value ^ value >> 33) * 0xff51afd7ed558ccd;
+  value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53;
   return value ^ value >> 33;
 }
 
@@ -118,28 +115,10 @@ struct Best {
   }
 };
 
-struct RuleOne {
-  std::uint64_t partition;
-
-  std::uint64_t operator()(std::uint64_t name) const { return scramble(name ^ partition); }
-};
-
-// Both values are scrambled already, so less mixing suffices: this takes a nanosecond, and it is
-// done for each member and partition.
-struct RuleTwo {
-  std::uint64_t partition;
-
-  std::uint64_t operator()(std::uint64_t name) const {
-    const std::uint64_t value = (name ^ partition) * factor_1;
-    return (value ^ value >> 32) * factor_2;
-  }
-};
-
-template <typename Rule>
-Best best_of(const Class& each, Rule rule) {
+Best best_of(const Class& each, std::uint64_t partition) {
   Best best;
   for (std::size_t i = 0; i < each.hashes.size(); ++i) {
-    const std::uint64_t hash = rule(each.hashes[i]);
+    const std::uint64_t hash = scramble(each.hashes[i] ^ partition);
     if (hash >= best.hash) best = {.number = i, .hash = hash};
   }
   return best;
@@ -151,13 +130,12 @@ struct Winner {
   std::size_t number = 0;
 };
 
-template <typename Rule>
-Winner draw(std::vector<Class>& classes, Rule rule) {
+Winner draw(std::vector<Class>& classes, std::uint64_t partition) {
   Winner winner;
   double best_draw = 0;
   for (Class& each : classes) {
     if (each.hashes.empty()) continue;
-    const Best best = best_of(each, rule);
+    const Best best = best_of(each, partition);
     const double drawn = classes.size() == 1 ? 1 : best.draw(each.weight);
     if (winner.its_class != nullptr && drawn <= best_draw) continue;
     winner = {.its_class = &each, .number = best.number};
@@ -187,8 +165,7 @@ std::vector<const Member*> choose_owners(std::span<const Member> members,
   std::vector<Class> classes = classes_of(candidates, placement);
   if (is_bounded) limit(classes);
   for (std::size_t i = 0; i < partition_count; ++i) {
-    const Winner winner =
-        is_bounded ? draw(classes, RuleTwo(scramble(i + 1))) : draw(classes, RuleOne(i));
+    const Winner winner = draw(classes, i);
     if (winner.its_class == nullptr) continue;
     Class& its = *winner.its_class;
     owners[i] = its.members[winner.number];
