@@ -410,7 +410,7 @@ Result<void> Cluster::drain(Deadline deadline,
   // A fenced node owns nothing, and has no lease for the announcement.
   if (keeper_ == nullptr) return {};
   if (auto announced = membership_.announce_draining(self_, deadline); !announced) return announced;
-  if (auto read = read_all(); !read) return read;
+  if (auto read = read_recent(); !read) return read;
   const auto left_to_give = [this] {
     return keeper_ == nullptr ? std::size_t{0} : keeper_->to_give_count();
   };

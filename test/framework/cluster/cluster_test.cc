@@ -245,11 +245,13 @@ TEST_F(ClusterTest, ADrainedNodeOwnsNothing) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   ASSERT_TRUE(is_shared_out(a, b, c));
   std::size_t last = partition_count;
+  const std::size_t list_count = b->directory.list_count;
   const auto drained = b->cluster().drain(Deadline::after(5s), [&](std::size_t left) {
     EXPECT_LE(left, last);
     last = left;
   });
   EXPECT_TRUE(drained) << drained;
+  EXPECT_EQ(b->directory.list_count, list_count) << "it knows the rest";
   EXPECT_EQ(b->owned_count(), 0U);
   expect_shared_out_within(1s, a, c);
 }
