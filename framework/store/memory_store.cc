@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framework/store/memory_store.h"
 
+#include <algorithm>
+
 #include "framework/store/detail/refusals.h"
 
 namespace corolane::framework {
@@ -15,8 +17,12 @@ Result<StoredObject> MemoryStore::seal(const ObjectKey& key, std::uint64_t epoch
                                        Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
   const std::scoped_lock lock(mutex_);
-  Row& row = rows_[{std::string(key.type), std::string(key.id)}];
-  if (row.epoch > epoch) return detail::sealed_by_later_owner(key, row.epoch, epoch);
+  Key name(key.type, key.id);
+  const auto place = rows_.find(name);
+  const std::uint64_t last =
+      place == rows_.end() ? floors_[partition_of(key.type, key.id)] : place->second.epoch;
+  if (last > epoch) return detail::sealed_by_later_owner(key, last, epoch);
+  Row& row = place == rows_.end() ? rows_[std::move(name)] : place->second;
   row.epoch = epoch;
   return row.object;
 }
@@ -26,7 +32,7 @@ Result<void> MemoryStore::release(const ObjectKey& key, std::uint64_t epoch, Dea
   const std::scoped_lock lock(mutex_);
   const auto place = rows_.find({std::string(key.type), std::string(key.id)});
   if (place == rows_.end()) return {};
-  if (place->second.epoch == epoch && place->second.object.version == 0) rows_.erase(place);
+  if (place->second.epoch == epoch && place->second.object.version == 0) remove(place);
   return {};
 }
 
@@ -71,7 +77,7 @@ Result<std::size_t> MemoryStore::forget(Partition partition, WallTime now, std::
        place != tombstones_.end() && count < count_max; ++count) {
     const auto& [its_partition, forget_at, key] = *place;
     if (its_partition != partition || forget_at > now) break;
-    rows_.erase(key);
+    remove(rows_.find(key));
     place = tombstones_.erase(place);
   }
   return count;
@@ -85,6 +91,13 @@ Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark, boo
   const bool replaces = may_replace && directory_ && mark.generation > directory_->generation;
   if (!directory_ || replaces || mark.continues(*directory_)) directory_ = mark;
   return *directory_;
+}
+
+void MemoryStore::remove(std::map<Key, Row>::iterator place) {
+  const auto& [key, row] = *place;
+  std::uint64_t& floor = floors_[partition_of(key.first, key.second)];
+  floor = std::max(floor, row.epoch);
+  rows_.erase(place);
 }
 
 MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {

@@ -57,10 +57,13 @@ class MemoryStore : public Store {
   // Sets a time of a row. Requires the lock.
   static void set_time(Times& times, const Key& key, std::optional<WallTime>& time,
                        std::optional<WallTime> new_time);
+  // Removes a row that holds nothing. Requires the lock.
+  void remove(std::map<Key, Row>::iterator place);
 
   mutable std::mutex mutex_;
   std::uint64_t last_epoch_ = 0;
   std::map<Key, Row> rows_;
+  std::map<Partition, std::uint64_t> floors_;  // The latest epochs of removed rows.
   std::optional<DirectoryMark> directory_;
   Times waking_;
   Times tombstones_;

@@ -35,12 +35,13 @@ class Script {
 // Numbers in Lua are doubles, exact only up to 2^53. So epochs are compared as strings of equal
 // length, and versions only for equality.
 
-// KEYS: object, empty. ARGV: epoch, member of empty, when it may be forgotten. Returns the former
-// content, or only the later epoch.
+// KEYS: object, empty, floor. ARGV: epoch, member of empty, when it may be forgotten. Returns the
+// former content, or only the later epoch.
 const Script& seal_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state', 'destroyed')
-if found[1] and found[1] > ARGV[1] then return {found[1]} end
+local last = found[1] or redis.call('HMGET', KEYS[3], 'epoch')[1]
+if last and last > ARGV[1] then return {last} end
 if found[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'epoch', ARGV[1]) end
 if not found[2] then redis.call('ZADD', KEYS[2], ARGV[3], ARGV[2]) end
 return {found[1] or '', found[2] or '0', found[3] or '', found[4] or ''}
@@ -48,15 +49,17 @@ return {found[1] or '', found[2] or '0', found[3] or '', found[4] or ''}
   return script;
 }
 
-// KEYS: object, empty. ARGV: epoch, member of empty. It shares a connection with the owner's next
-// seal, so it runs first. When the connection is lost in between, it may run later; the owner then
-// finds its key gone and seals again.
+// KEYS: object, empty, floor. ARGV: epoch, member of empty. It shares a connection with the owner's
+// next seal, so it runs first. When the connection is lost in between, it may run later; the owner
+// then finds its key gone and seals again.
 const Script& release_script() {
   static const Script script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
 if found[1] == ARGV[1] and not found[2] then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[2])
+  local floor = redis.call('HMGET', KEYS[3], 'epoch')[1]
+  if not floor or floor < ARGV[1] then redis.call('HSET', KEYS[3], 'epoch', ARGV[1]) end
 end
 return {}
 )");
@@ -108,17 +111,23 @@ return noted
   return script;
 }
 
-// KEYS: empty. ARGV: now, count, what precedes a member in the name of its key. Returns the number
-// of members that are gone.
+// KEYS: empty, floor. ARGV: now, count, what precedes a member in the name of its key. Returns the
+// number of members that are gone.
 const Script& forget_script() {
   static const Script script(R"(
 local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+local before = redis.call('HMGET', KEYS[2], 'epoch')[1] or ''
+local floor = before
 for _, member in ipairs(members) do
   local key = ARGV[3] .. member
-  local found = redis.call('HMGET', key, 'version', 'destroyed')
-  if not found[1] or found[1] == found[2] then redis.call('DEL', key) end
+  local found = redis.call('HMGET', key, 'version', 'destroyed', 'epoch')
+  if not found[1] or found[1] == found[2] then
+    redis.call('DEL', key)
+    if found[3] and found[3] > floor then floor = found[3] end
+  end
   redis.call('ZREM', KEYS[1], member)
 end
+if floor ~= before then redis.call('HSET', KEYS[2], 'epoch', floor) end
 return #members
 )");
   return script;
@@ -179,11 +188,12 @@ Error without_doubt(const Error& error) {
 
 }  // namespace
 
-// The keys of an object, and its member name in the last two.
+// The keys of an object and its partition, and its member name in two of them.
 struct RedisStore::Keys {
   std::string object;
   std::string due;
   std::string empty;
+  std::string floor;
   std::string member;
 };
 
@@ -209,6 +219,7 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
   return Keys{.object = partition_key(partition, ":object:" + member),
               .due = partition_key(partition, ":due"),
               .empty = partition_key(partition, ":empty"),
+              .floor = partition_key(partition, ":floor"),
               .member = std::move(member)};
 }
 
@@ -227,7 +238,7 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
   if (!keys) return keys.error();
   const std::string epoch_now = epoch_text(epoch);
   const std::string forget_at = time_text(clock_.now() + empty_row_time);
-  const std::array<std::string_view, 6> words = {"2",       keys->object, keys->empty,
+  const std::array<std::string_view, 7> words = {"3",       keys->object, keys->empty, keys->floor,
                                                  epoch_now, keys->member, forget_at};
   auto reply = run(*client_, seal_script(), words, deadline);
   if (!reply) return std::move(reply.error());
@@ -248,8 +259,8 @@ Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Dead
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
   const std::string epoch_now = epoch_text(epoch);
-  const std::array<std::string_view, 5> words = {"2", keys->object, keys->empty, epoch_now,
-                                                 keys->member};
+  const std::array<std::string_view, 6> words = {"3",         keys->object, keys->empty,
+                                                 keys->floor, epoch_now,    keys->member};
   auto reply = run(*client_, release_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   return {};
@@ -309,7 +320,8 @@ Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::s
   const std::string until = time_text(now);
   const std::string limit = std::to_string(count_max);
   const std::string before_members = partition_key(partition, ":object:");
-  const std::array<std::string_view, 5> words = {"1", key, until, limit, before_members};
+  const std::string floor = partition_key(partition, ":floor");
+  const std::array<std::string_view, 6> words = {"2", key, floor, until, limit, before_members};
   const auto reply = run(*client_, forget_script(), words, deadline);
   if (!reply) return reply.error();
   if (reply->kind != Kind::number || reply->number < 0) return not_ours(*client_, key);

@@ -29,6 +29,7 @@
 //                                            milliseconds since 1970, UTC
 //    corolane:{17}:empty                     the same with the objects whose keys hold nothing, by
 //                                            the time at which they may go
+//    corolane:{17}:floor                     a hash: `epoch`, the latest of a key that has gone
 //
 // Belongs to one scheduler's thread.
 #pragma once

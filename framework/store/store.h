@@ -82,9 +82,10 @@ class Store {
 
   // Once it returns, only `epoch` and later ones can write this object. (A store that belongs to
   // one process guarantees this until that process ends, and all former owners with it.) Returns
-  // the stored object. The same owner may seal again, to learn the outcome of a write. Fails with
-  // aborted when a later epoch has already sealed: the caller is not the owner. A row that holds
-  // nothing may be gone empty_row_time after its last seal.
+  // the stored object. The same owner may seal again, to learn the outcome of a write, or that it
+  // is still the owner. Fails with aborted when a later epoch has already sealed: the caller is not
+  // the owner. A row that holds nothing may be gone empty_row_time after its last seal; it leaves
+  // its epoch behind as the floor of its partition, and no earlier epoch creates a row there.
   //
   // All of these fail with unavailable while the store is away, with resource_exhausted when its
   // disk is full or, with a retry_after, when its queue is, and with deadline_exceeded or
@@ -97,10 +98,9 @@ class Store {
   // nothing when a later epoch has sealed meanwhile, or when the object was ever written.
   //
   // Why this is safe: the object is as it was before this owner sealed it, and this owner has
-  // nothing of it in memory any more. An earlier owner that seals again afterwards finds the same
-  // state, and the next owner loads whatever it writes: accepted writes keep their order, and none
-  // is lost. The fence stops its replies, as always. An earlier owner that sealed before, and does
-  // not seal again, is refused: without a row nothing is replaced.
+  // nothing of it in memory any more. An earlier owner that seals again afterwards is refused by
+  // the floor of the partition, so it never answers after this one. An earlier owner that sealed
+  // before, and does not seal again, is refused: without a row nothing is replaced.
   virtual Result<void> release(const ObjectKey&, std::uint64_t /*epoch*/, Deadline) { return {}; }
 
   // Replaces version `version`, which becomes version + 1. Once it returns, no crash undoes it.

@@ -234,8 +234,8 @@ Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch)
   if (!found) return found.error();
   const std::uint64_t row_epoch = *found ? to_unsigned(find->number(0)) : 0;
   const auto seal = seals_.find(seal_key(key));
-  const std::uint64_t last_epoch =
-      seal == seals_.end() ? row_epoch : std::max(row_epoch, seal->second);
+  std::uint64_t last_epoch = seal == seals_.end() ? row_epoch : std::max(row_epoch, seal->second);
+  if (last_epoch == 0) last_epoch = floors_[partition_of(key.type, key.id)];
   if (last_epoch > epoch) return sealed_by_later_owner(key, last_epoch, epoch);
   if (row_epoch < epoch) seals_.insert_or_assign(seal_key(key), epoch);
   if (!*found) return StoredObject();
@@ -246,8 +246,15 @@ Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch)
 
 Result<void> SqliteFile::release(const ObjectKey& key, std::uint64_t epoch) {
   const auto seal = seals_.find(seal_key(key));
-  if (seal != seals_.end() && seal->second == epoch) seals_.erase(seal);
+  if (seal == seals_.end() || seal->second != epoch) return {};
+  seals_.erase(seal);
+  raise_floor(key, epoch);
   return {};
+}
+
+void SqliteFile::raise_floor(const ObjectKey& key, std::uint64_t epoch) {
+  std::uint64_t& floor = floors_[partition_of(key.type, key.id)];
+  floor = std::max(floor, epoch);
 }
 
 // Returns the epoch of the seal and the stored version.
@@ -318,10 +325,15 @@ Result<std::size_t> SqliteFile::forget(Partition partition, WallTime now, std::s
   }
   for (const auto& [type, id, version] : tombstones) {
     const ObjectKey key = {.type = type, .id = id};
+    const auto found = find_mark(key);
+    if (!found) return found.error();
     Run remove(remove_);
     remove.key(key)->bind_number(3, version);
     if (auto removed = remove->step(); !removed) return removed.error();
-    if (database_.changed_count() > 0) written_.push_back(seal_key(key));
+    if (database_.changed_count() > 0) {
+      raise_floor(key, found->mark.epoch);
+      written_.push_back(seal_key(key));
+    }
     Run unbury(unbury_);
     if (auto gone = unbury.key(key)->step(); !gone) return gone.error();
   }

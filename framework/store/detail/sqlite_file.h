@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -62,6 +63,7 @@ class SqliteFile {
   Result<bool> is_ours();
   Result<void> make_tables();
   Result<void> prepare_statements();
+  void raise_floor(const ObjectKey& key, std::uint64_t epoch);
   Result<void> note_tombstone(const ObjectKey& key, std::uint64_t version, WallTime forget_at);
 
   SqliteDatabase database_;
@@ -74,6 +76,7 @@ class SqliteFile {
   // Epochs above those of the rows, by type and id. All writers are in this process and pass
   // through here, so the seals need not outlive it and cost no write.
   std::unordered_map<std::string, std::uint64_t> seals_;
+  std::map<Partition, std::uint64_t> floors_;  // The latest epochs of objects without a row.
   std::vector<std::string> written_;  // In this transaction: after its commit their rows have the
                                       // epochs, or are gone.
 };

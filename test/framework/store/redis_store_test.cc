@@ -70,10 +70,11 @@ TEST_F(RedisStoreTest, CommandsAreAsDocumentedInTheHeader) {
   const std::string object = "corolane:{" + partition + "}:object:chess.Player:alice";
   const std::string due = "corolane:{" + partition + "}:due";
   const std::string empty = "corolane:{" + partition + "}:empty";
+  const std::string floor = "corolane:{" + partition + "}:floor";
 
   ASSERT_TRUE(store().seal(alice, 18'446'744'073'709'551'615u, soon()));
   EXPECT_THAT(server_->commands.back(),
-              ElementsAre("EVALSHA", testing::SizeIs(40), "2", object, empty,
+              ElementsAre("EVALSHA", testing::SizeIs(40), "3", object, empty, floor,
                           "18446744073709551615", "chess.Player:alice", testing::SizeIs(13)));
   EXPECT_THAT(store_->write(alice, 42, 7, {.bytes = "state", .wake_at = WallTime(1234ms)}, soon()),
               fails_with(Code::data_loss))
@@ -86,8 +87,8 @@ TEST_F(RedisStoreTest, CommandsAreAsDocumentedInTheHeader) {
   EXPECT_EQ(server_->commands.back().back(), "4321");
   static_cast<void>(store_->forget(17, WallTime(5678ms), 10, soon()));
   EXPECT_THAT(server_->commands.back(),
-              ElementsAre("EVALSHA", testing::SizeIs(40), "1", "corolane:{17}:empty", "5678", "10",
-                          "corolane:{17}:object:"));
+              ElementsAre("EVALSHA", testing::SizeIs(40), "2", "corolane:{17}:empty",
+                          "corolane:{17}:floor", "5678", "10", "corolane:{17}:object:"));
   static_cast<void>(store_->due(17, WallTime(5678ms), 10, soon()));
   EXPECT_THAT(server_->commands.back(), ElementsAre("ZRANGEBYSCORE", "corolane:{17}:due", "-inf",
                                                     "5678", "WITHSCORES", "LIMIT", "0", "10"));
