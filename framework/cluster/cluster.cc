@@ -280,6 +280,12 @@ void Cluster::note_table() {
   }
 }
 
+void Cluster::lose() {
+  if (keeper_ == nullptr || fence_.has_lease()) return;
+  log_.error("another node owns what this one served without the directory");
+  membership_.lose();
+}
+
 // Another node may have joined another directory, which operators have accepted.
 void Cluster::check_directory() {
   auto admitted =

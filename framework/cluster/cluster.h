@@ -118,6 +118,10 @@ class Cluster : private detail::Tenants {
   // changes.
   void doubt(const Placement& placement, Partition partition);
 
+  // A later owner has sealed an object of ours, so our key is gone: the node drops all that it
+  // owned, and joins again.
+  void lose();
+
   // The key of the directory entry that names the owner of that partition. The value begins with
   // the name of the node and a dot; the entry's last revision is the epoch of the ownership.
   static std::string owner_key(const Placement& placement, Partition partition) {

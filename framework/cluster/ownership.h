@@ -22,7 +22,8 @@
 namespace corolane::framework {
 
 // The time until which this node may act as an owner, on a clock that advances while the machine
-// sleeps.
+// sleeps. It may be later than the end of the lease: then the store proves each reply (README.md,
+// "Without the directory").
 class Fence {
  public:
   using Clock = TimePoint (*)();
@@ -30,24 +31,37 @@ class Fence {
   // A simulation has its own clock.
   explicit Fence(Clock clock = boot_time) : clock_(clock) {}
 
-  // False when the node has not heard from the directory for so long that other nodes may own its
-  // partitions.
+  // False when the node serves nothing any more.
   bool is_in_time() const {
     const TimePoint end = at();
     return end == TimePoint::max() || clock_() < end;
   }
   bool is_never() const { return at() == TimePoint::max(); }
+  // False when the node has not heard from the directory for so long that other nodes may own its
+  // partitions.
+  bool has_lease() const {
+    const TimePoint end = lease_end();
+    return end == TimePoint::max() || clock_() < end;
+  }
   // The time until the fence falls, unless it never does; zero when it has fallen.
   Duration time_left() const {
     return is_in_time() ? std::max(at() - clock_(), Duration::zero()) : Duration::zero();
   }
   TimePoint at() const { return TimePoint(Duration(at_.load(std::memory_order_acquire))); }
+  TimePoint lease_end() const {
+    return TimePoint(Duration(lease_end_.load(std::memory_order_acquire)));
+  }
   TimePoint clock_now() const { return clock_(); }
 
   // `time` is TimePoint::max(), never, when there is no other node.
   void set(TimePoint time) {
+    lease_end_.store(time.time_since_epoch().count(), std::memory_order_release);
     at_.store(time.time_since_epoch().count(), std::memory_order_release);
   }
+  // The lease is valid until `time`, unless it was valid for longer already.
+  void extend_lease(TimePoint time);
+  // The node serves until `time`, with a lease or without. Nothing when the fence has fallen.
+  void serve_until(TimePoint time);
 
   // A node whose fence has fallen waits for these steps, in their order, before it joins again.
   enum class DropStep : std::uint8_t { hand_over, objects };
@@ -71,9 +85,21 @@ class Fence {
   const Clock clock_;
   // The node may not act as an owner until set() is called.
   std::atomic<Duration::rep> at_ = TimePoint::min().time_since_epoch().count();
+  std::atomic<Duration::rep> lease_end_ = TimePoint::min().time_since_epoch().count();
   std::atomic<Duration::rep> drops_since_ = never;
   std::atomic<DropStep> drop_step_ = DropStep::hand_over;
 };
+
+inline void Fence::extend_lease(TimePoint time) {
+  const TimePoint end = std::max(lease_end(), time);
+  lease_end_.store(end.time_since_epoch().count(), std::memory_order_release);
+  at_.store(std::max(at(), end).time_since_epoch().count(), std::memory_order_release);
+}
+
+inline void Fence::serve_until(TimePoint time) {
+  if (at() == TimePoint::min()) return;
+  at_.store(std::max(at(), time).time_since_epoch().count(), std::memory_order_release);
+}
 
 inline void Fence::fall() {
   set(TimePoint::min());
@@ -111,7 +137,7 @@ class Ownership {
     epochs_[partition].store(epoch, std::memory_order_release);
   }
   // Whether that ownership is valid right now. Ask before giving out anything that only an owner
-  // knows.
+  // knows; without a lease, ask the store, too.
   bool holds(Partition partition, Epoch epoch) const {
     return this->epoch(partition) == epoch && epoch != 0 && fence_.is_in_time();
   }

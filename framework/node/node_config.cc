@@ -328,6 +328,10 @@ void describe(config::Section& section, ClusterConfig& value) {
                 config::where(check_name, name_words));
   section.field("directory", value.directory,
                 "The directory of nodes: local is for a single node, etcd for several.");
+  section.field("without_directory", value.without_directory,
+                "What a node does that the directory has not answered for 4.5 s: it refuses all "
+                "calls of objects, or serves on, with a question to the store before each reply. "
+                "Serve only with a store that forgets nothing, without failover to replicas.");
   section.field("etcd", value.etcd, "The servers of etcd.");
   section.field("listen", value.listen,
                 "Where other nodes call the first shard; the other shards have the ports that "

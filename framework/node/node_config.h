@@ -132,6 +132,14 @@ constexpr auto choices(DirectoryKind) {
       {{"local", DirectoryKind::local}, {"etcd", DirectoryKind::etcd}});
 }
 
+// What a node does that the directory has not answered for too long.
+enum class WithoutDirectory : std::uint8_t { refuse, serve };
+
+constexpr auto choices(WithoutDirectory) {
+  return std::to_array<config::Choice<WithoutDirectory>>(
+      {{"refuse", WithoutDirectory::refuse}, {"serve", WithoutDirectory::serve}});
+}
+
 struct EtcdConfig {
   std::vector<std::string> servers = {"127.0.0.1:2379"};
   std::string user = {};
@@ -143,6 +151,7 @@ struct EtcdConfig {
 struct ClusterConfig {
   std::string name = "corolane";  // Nodes and stores of another name belong to another cluster.
   DirectoryKind directory = DirectoryKind::local;
+  WithoutDirectory without_directory = WithoutDirectory::refuse;
   EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";

@@ -48,6 +48,9 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
   out.gauge("corolane_cluster_fence_seconds",
             "Time for which the node may answer without hearing from the directory.", {},
             fence_seconds);
+  out.gauge("corolane_cluster_serves_without_directory",
+            "1 while the lease may have expired and the store proves each reply, otherwise 0.", {},
+            fence.is_in_time() && !fence.has_lease() ? 1 : 0);
   out.counter("corolane_cluster_fences_total",
               "Times that the node was fenced and lost all that it owned.", {},
               statistics.fence_count);

@@ -229,6 +229,8 @@ Result<void> Node::join_cluster() {
   tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_,
                                                    "/" + config_.cluster.name + "/", log_);
   Cluster::Options options = parts_->cluster;
+  options.membership.serves_without_directory =
+      config_.cluster.without_directory == WithoutDirectory::serve;
   if (directory_->is_shared() && shards_->count() > 1) {
     pulse_ = std::make_unique<detail::ShardPulse>(*shards_);
     if (auto started = pulse_->start(); !started) return started;
@@ -240,6 +242,11 @@ Result<void> Node::join_cluster() {
     shard.object_router().set_on_doubt([this](const Placement& placement, Partition partition) {
       scheduler().post([this, placement, partition] {
         if (cluster_ != nullptr) cluster_->doubt(placement, partition);
+      });
+    });
+    shard.object_router().set_on_loss([this] {
+      scheduler().post([this] {
+        if (cluster_ != nullptr) cluster_->lose();
       });
     });
   });

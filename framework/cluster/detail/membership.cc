@@ -33,7 +33,7 @@ std::string random_incarnation() {
 }  // namespace
 
 Result<void> Membership::join(Member& self, Deadline deadline) {
-  is_lost_ = false;
+  is_lost_ = is_on_its_own_ = false;
   silent_shard_.reset();
   const TimePoint sent_at = fence_.clock_now();
   // Without other nodes nothing waits for the lease to expire.
@@ -70,9 +70,22 @@ void Membership::heard(TimePoint sent_at) {
   if (is_lost_) return;
   if (!directory_.is_shared()) return fence_.set(TimePoint::max());
   if (COROLANE_SEEDED_BUG(keepalive_time_at_answer)) sent_at = fence_.clock_now();
-  fence_.set(std::max(fence_.at(), sent_at + options_.fence_after));
+  fence_.extend_lease(sent_at + options_.fence_after);
+  if (is_on_its_own_ && fence_.has_lease()) {
+    is_on_its_own_ = false;
+    log_.info("the directory answers again, and the lease is valid");
+  }
   // The same clock as the log lines of replies in object_host.cc.
   log_.debug("lease kept", {{"at", sent_at.time_since_epoch().count()}});
+}
+
+// Only while all shards turn, as a lease.
+void Membership::serve_on() {
+  if (!options_.serves_without_directory || !directory_.is_shared()) return;
+  fence_.serve_until(fence_.clock_now() + options_.fence_after);
+  if (fence_.has_lease() || is_on_its_own_) return;
+  is_on_its_own_ = true;
+  log_.warning("the directory does not answer: the store proves each reply until it does");
 }
 
 Error Membership::keep() {
@@ -87,11 +100,14 @@ Error Membership::keep() {
       pause = rejoin_interval;
       continue;
     }
+    serve_on();
     // Read before the request is sent: the lease then outlives the fence, however slow the request
     // is.
     const TimePoint sent_at = fence_.clock_now();
-    auto kept = directory_.keep_alive(
-        lease_, Deadline::after(std::min(options_.keepalive_time_max, fence_.time_left())));
+    // One that serves on without an answer turns back in time to do so.
+    const Duration left = fence_.time_left() / (options_.serves_without_directory ? 2 : 1);
+    auto kept =
+        directory_.keep_alive(lease_, Deadline::after(std::min(options_.keepalive_time_max, left)));
     if (kept) {
       heard(sent_at);
       pause = std::max(options_.keepalive_interval - (fence_.clock_now() - sent_at), 0ns);

@@ -40,6 +40,8 @@ class Membership {
     // hangs. Longer than any stall that ends by itself, and shorter than fence_after: the other
     // shards need not be better than the first one, which must turn to send the keepalives.
     Duration shard_silence_max = std::chrono::seconds(3);
+    // A node that the directory does not answer goes on, and the store proves what it says.
+    bool serves_without_directory = false;
     // The silence of the shard that is silent for longest. Empty: there is one shard.
     std::function<ShardSilence()> longest_silence = {};
     // Called with each lease of a shared directory, before any key is attached to it.
@@ -73,6 +75,7 @@ class Membership {
  private:
   Result<void> put_key(Member& self, Deadline deadline);
   void heard(TimePoint sent_at);
+  void serve_on();
   bool all_shards_turn();
   Error reason_of_silence() const;
 
@@ -82,6 +85,7 @@ class Membership {
   const Options options_;
   Directory::Lease lease_ = 0;
   bool is_lost_ = false;
+  bool is_on_its_own_ = false;               // It serves without a lease.
   std::optional<std::size_t> silent_shard_;  // That keeps the keepalives back.
 };
 

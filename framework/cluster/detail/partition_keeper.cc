@@ -172,6 +172,8 @@ PartitionKeeper::Progress PartitionKeeper::give_due() {
   std::size_t left_count = 0;
   const auto gifts = this->gifts(left_count);
   if (gifts.empty()) return left_count == 0 ? Progress::all_done : Progress::stuck;
+  // A hand-over keeps calls waiting until the directory answers.
+  if (!gifts.front().group->ownership->fence().has_lease()) return Progress::stuck;
   // One batch per step: its target may leave during the hand-over, and the next step then plans
   // anew.
   const Progress handed = hand_over(gifts.front());

@@ -38,6 +38,8 @@ class Owners {
   virtual Moved owner_of(const HostedType& type, Partition partition) const = 0;
   // Reports that another node than known seems to own that partition.
   virtual void doubt(const HostedType& type, Partition partition) = 0;
+  // Reports that the store knows a later owner of an object that this node serves without a lease.
+  virtual void lose() = 0;
 
   // Forward a call to the owner of the object. Suspend, and fail as Router::call(); stream() is for
   // methods that reply with a stream, and deliver() for one-way methods; both return when the

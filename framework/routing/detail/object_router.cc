@@ -344,6 +344,10 @@ void ObjectRouter::doubt(std::string_view type, Partition partition) {
   if (placement != nullptr && on_doubt_ != nullptr) on_doubt_(*placement, partition);
 }
 
+void ObjectRouter::lose() {
+  if (on_loss_ != nullptr) on_loss_();
+}
+
 Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
   if (call.feed != nullptr && place.kind != Place::Kind::unknown) return follow_at(place, call);
   switch (place.kind) {

@@ -70,8 +70,11 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   using OnDoubt = std::function<void(const Placement& placement, Partition partition)>;
   void set_view(std::shared_ptr<const ClusterView> view);
   void set_on_doubt(OnDoubt on_doubt) { on_doubt_ = std::move(on_doubt); }
-  // Calls `on_doubt`.
+  // `on_loss` is called when the store knows a later owner of what this node serves.
+  void set_on_loss(std::function<void()> on_loss) { on_loss_ = std::move(on_loss); }
+  // Call `on_doubt` and `on_loss`.
   void doubt(const HostedType& type, Partition partition) override;
+  void lose() override;
   // Ends all subscriptions, and later ones at once, with unavailable. Suspends until all feeds have
   // ended.
   void end_subscriptions() { feeds_.stop(); }
@@ -185,6 +188,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   std::vector<Peer> peers_;
   std::shared_ptr<const ClusterView> view_;
   OnDoubt on_doubt_;
+  std::function<void()> on_loss_;
   std::unordered_map<std::uint64_t, Route> routes_;  // Keyed by method id.
   std::map<std::string, Route> followed_;            // Keyed by type.
   // The next call is usually of the same method.

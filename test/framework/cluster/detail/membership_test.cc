@@ -34,7 +34,9 @@ class MembershipTest : public testing::Test {
   std::unique_ptr<Membership> make(Directory& directory) {
     return std::make_unique<Membership>(
         directory, fence_, log_,
-        Membership::Options{.longest_silence = [this] { return silence(); },
+        Membership::Options{.keepalive_time_max = keepalive_time_max_,
+                            .serves_without_directory = serves_without_directory_,
+                            .longest_silence = [this] { return silence(); },
                             .on_lease =
                                 [this](Directory::Lease lease) {
                                   leases_.push_back(lease);
@@ -72,6 +74,8 @@ class MembershipTest : public testing::Test {
   std::vector<Directory::Lease> leases_;
   std::optional<std::size_t> key_count_at_lease_;
   bool loses_answers_after_lease_ = false;
+  bool serves_without_directory_ = false;
+  Duration keepalive_time_max_ = 1s;
   Member self_ = test::player_node("a");
   std::unique_ptr<Membership> membership_;
 };
@@ -172,6 +176,88 @@ TEST_F(MembershipTest, ASilentDirectoryFencesTheNodeBeforeItsLeaseEnds) {
   EXPECT_EQ(now() - start, 4'500ms);
   EXPECT_FALSE(fence_.is_in_time());
   EXPECT_TRUE(entry()) << "no other node owns its partitions yet";
+}
+
+// It may go on without its directory.
+class LoneMembershipTest : public MembershipTest {
+ protected:
+  LoneMembershipTest() {
+    serves_without_directory_ = true;
+    membership_ = make(directory_);
+  }
+};
+
+TEST_F(LoneMembershipTest, ServesOnWithoutALeaseWhenTheDirectoryIsSilent) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 4'499ms)));
+  EXPECT_TRUE(fence_.has_lease());
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_FALSE(fence_.has_lease());
+  ASSERT_TRUE(coroutine::sleep_for(1h));
+  EXPECT_FALSE(fence_.has_lease());
+  EXPECT_TRUE(fence_.is_in_time());
+  keeping.cancel();
+}
+
+TEST_F(LoneMembershipTest, ServesOnWhileAKeepaliveIsSlow) {
+  keepalive_time_max_ = 10s;
+  membership_ = make(directory_);
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_TRUE(fence_.is_in_time());
+  keeping.cancel();
+}
+
+TEST_F(LoneMembershipTest, HasItsLeaseAgainWhenTheDirectoryStillKnowsIt) {
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 5'000ms)));
+  EXPECT_FALSE(fence_.has_lease());
+  directory_.mend();
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_TRUE(fence_.has_lease());
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_TRUE(fence_.has_lease());
+  keeping.cancel();
+}
+
+TEST_F(LoneMembershipTest, IsFencedWhenTheDirectoryHasForgottenItsLease) {
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(fence_.is_in_time());
+  directory_.mend();
+  EXPECT_EQ(keeping.join(Deadline::after(2s)), Code::not_found);
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(LoneMembershipTest, IsFencedWhenAShardHangs) {
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  hangs_since_ = now();
+  EXPECT_EQ(keeping.join(Deadline::after(10s)), Code::unavailable);
+  EXPECT_FALSE(fence_.is_in_time());
+}
+
+TEST_F(LoneMembershipTest, IsFencedWhenItsKeyIsGone) {
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  membership_->lose();
+  EXPECT_FALSE(fence_.is_in_time());
+  EXPECT_EQ(keeping.join(Deadline::after(2s)), Code::not_found);
+  EXPECT_TRUE(is_fenced()) << "and nothing has raised the fence";
 }
 
 TEST_F(MembershipTest, AFailedKeepaliveIsRepeatedSoon) {
