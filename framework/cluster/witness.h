@@ -18,6 +18,10 @@
 
 namespace corolane::framework {
 
+// Why a reply may leave its object: its node has a lease, or the store has accepted the write of
+// its change, or has found the owner's seal when it was asked.
+enum class Proof : std::uint8_t { lease, write, question };
+
 // A reply that leaves its object. Valid during the call.
 struct OwnerReply {
   std::string_view type;  // "package.Counter".
@@ -26,6 +30,7 @@ struct OwnerReply {
   std::uint64_t epoch = 0;    // That of the ownership behind the reply.
   std::uint64_t version = 0;  // How often the object was stored.
   rpc::RequestId request_id = {};
+  Proof proof = Proof::lease;
 };
 
 // A call that an object makes to another one. Valid during the call.
@@ -34,6 +39,7 @@ struct OwnerCall {
   std::string_view id;
   Partition partition;
   std::uint64_t epoch = 0;
+  bool is_proven = false;
 };
 
 // Its functions must not suspend.

@@ -31,6 +31,7 @@ struct SeededBugs {
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
   bool reply_after_fence = false;          // The clock of the fence stands still.
   bool calls_after_fence = false;          // An object of a fenced node calls other objects.
+  bool reply_without_proof = false;        // Without a lease a reply asks nobody.
   bool directory_trusted = false;          // A node joins a directory that was replaced.
   bool generation_ignored = false;         // The epochs of a replaced directory begin anew.
   bool node_epochs_reused = false;         // So do the epochs of its nodes.

@@ -130,6 +130,8 @@ inline bool ObjectCell::is_current() const {
 
 inline bool ObjectCell::has_stale_object() const { return object_ != nullptr && !is_current(); }
 
+inline bool ObjectCell::has_lease() const { return type_.ownership().fence().has_lease(); }
+
 inline bool ObjectCell::is_owned() const { return type_.ownership().holds(partition_, epoch_); }
 
 }  // namespace corolane::framework::detail

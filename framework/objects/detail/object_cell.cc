@@ -138,12 +138,13 @@ Result<void> ObjectCell::activate(Deadline deadline) {
   check(object_ == nullptr, "an object is dropped before the next activation");
   const Ownership::Epoch epoch = type_.ownership().epoch(partition_);
   if (!type_.ownership().holds(partition_, epoch)) return moved();
+  if (rests()) return resting();
   // The seal precedes the load: from now on writes of earlier owners are refused.
   auto stored =
       type_.is_transient() ? StoredObject() : surroundings_.store.seal(key(), epoch, deadline);
   if (!stored) {
     const Error& error = stored.error();
-    if (error.code() == Code::aborted) return moved();
+    if (error.code() == Code::aborted) return owned_by_another();
     if (error.maybe_executed()) abandon_seal(epoch);
     // The flag maybe_executed concerned the seal only: no handler has begun.
     return Error(error.code(), error.message()).with_retry_after(error.retry_after());

@@ -155,6 +155,21 @@ class ObjectCell {
   // Whether its replies and publications may leave the node now.
   inline bool is_owned() const;
   Error moved() const;
+  // Without a lease the store decides whether they may. Suspends until the store has found our
+  // seal. Requires a turn. Fails with moved() when it finds a later one: then the object is lost,
+  // and so is all that the node owns. Fails with unavailable for a transient object, which no store
+  // knows, and otherwise as Store::seal().
+  Result<void> prove(Deadline deadline);
+  inline bool has_lease() const;
+  bool is_transient() const;
+  // Its publications wait for a proof.
+  bool has_unproven() const {
+    return topic_ != nullptr && topic_->has_held() && !has_lease() &&
+           !topic_->is_proven(topic_->position());
+  }
+  // A transient object without a lease serves nothing until there is one.
+  bool rests() const { return is_transient() && !has_lease(); }
+  Error resting() const;
 
   void mark_changed();
   bool is_changed() const { return is_changed_; }
@@ -332,6 +347,7 @@ class ObjectCell {
   bool may_release_seal() const;
   void abandon_seal(Ownership::Epoch epoch);
   void release_seal(Deadline deadline);
+  Error owned_by_another() const;
   void release_held(Position end);
   void end_publishing();
 

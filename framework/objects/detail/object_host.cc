@@ -200,7 +200,7 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
     ++type.counts.moved_count;
     return cell.moved();
   }
-  return {};
+  return cell.rests() ? Result<void>(cell.resting()) : Result<void>();
 }
 
 Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& method,
@@ -273,25 +273,29 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   return {};
 }
 
-bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id) {
+bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof) {
   Witness* const witness = surroundings_.witness;
-  if (!log_.writes(LogLevel::debug) && witness == nullptr) return cell.is_owned();
+  const auto may = [&] { return cell.is_owned() && (proof != Proof::lease || cell.has_lease()); };
+  if (!log_.writes(LogLevel::debug) && witness == nullptr) return may();
   // Read before the check: at that time no other node was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();
-  if (!cell.is_owned()) return false;
+  if (!may()) return false;
+  if (cell.has_lease()) proof = Proof::lease;
   if (witness != nullptr) {
     witness->on_reply({.type = cell.type().name(),
                        .id = cell.id(),
                        .partition = cell.partition(),
                        .epoch = cell.epoch(),
                        .version = cell.version(),
-                       .request_id = request_id});
+                       .request_id = request_id,
+                       .proof = proof});
   }
   log_.debug("object replies", {{"type", cell.type().name()},
                                 {"id", cell.id()},
                                 {"epoch", cell.epoch()},
                                 {"version", cell.version()},
                                 {"at", at.time_since_epoch().count()},
+                                {"proven", proof != Proof::lease},
                                 {"caller", request_id.caller},
                                 {"sequence", request_id.sequence}});
   return true;
@@ -358,7 +362,8 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
       if (cell.hides_change()) {
         if (auto saved = save_for_reply(cell, method); !saved) return saved;
       }
-      if (!may_reply(cell, target.request_id)) return cell.moved().with_maybe_executed();
+      auto may = check_may_reply(cell, target.request_id, /*is_stored=*/false);
+      if (!may) return std::move(may.error()).with_maybe_executed();
       turn.end();
       return sink.reply(*reply);
     }
@@ -386,13 +391,19 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   if (!result && method.durable && turn.is_held() && cell.is_writing()) {
     if (auto stored = cell.wait_until_stored(context.deadline()); !stored) result = stored;
   }
+  // It needs a proof, too.
+  const auto proven = result || !turn.is_held()
+                          ? Result<void>()
+                          : cell.prove(Deadline::after(options_.save_time_max));
   turn.end();
   if (result) return result;
+  if (!proven && moved_of(proven.error())) return gate.moved();
+  if (!proven) return Error(proven.error()).with_origin(Origin::runtime).with_maybe_executed();
   result = std::move(result.error())
                .with_origin(coroutine::is_cancelled() ? Origin::runtime : Origin::handler);
   // The flag may come from a nested call whose error the handler returned.
   result = std::move(result.error()).without_not_executed();
-  // An error reveals state, too, so it leaves only while the object is ours.
+  // It leaves only while the object is ours.
   if (turn.was_sent_away() || !cell.is_owned()) return gate.moved();
   // A nested call to an object that has moved does not mean that this object has moved.
   if (moved_of(result.error())) {

@@ -23,6 +23,7 @@
 #include "framework/alarms/detail/alarm_runner.h"
 #include "framework/alarms/detail/reminder_watch.h"
 #include "framework/cluster/ownership.h"
+#include "framework/cluster/witness.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_saver.h"
@@ -133,6 +134,7 @@ class ObjectHost {
   }
   // False when the object that calls another one is not ours any more: what it asks for could come
   // after what its new owner asks for.
+  // Suspends without a lease.
   bool may_call_out(const CallChain::Link& caller) const;
   // Before an object calls another one: what it has seen of earlier calls is stored first.
   // Suspends.
@@ -200,7 +202,11 @@ class ObjectHost {
   void mark_unmarked_change(ObjectCell& cell, std::string_view where);
   // Called right before a reply. Its debug log lines, together with those of other nodes, prove
   // that there was one owner at a time (tools/chaos).
-  bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id);
+  // Without a lease it needs another proof.
+  bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof);
+  // The same, and asks the store for the proof that is missing. `is_stored`: it has just accepted a
+  // write of the object. Suspends without a lease.
+  Result<void> check_may_reply(ObjectCell& cell, const rpc::RequestId& request_id, bool is_stored);
   static Error late(const ObjectCell& cell, const rpc::Context& context);
   void end_turn(ObjectCell& cell);
   void end_visit(ObjectCell& cell);

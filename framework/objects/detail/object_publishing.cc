@@ -60,12 +60,12 @@ void ObjectCell::publish(Broadcast::Message message) {
     topic.end();
     message = nullptr;
   }
-  topic.publish(std::move(message), is_durable_turn_ || hides_change_);
+  topic.publish(std::move(message), is_durable_turn_ || hides_change_ || !has_lease());
 }
 
 void ObjectCell::release_held(Position end) {
   if (topic_ == nullptr || !topic_->has_held()) return;
-  is_owned() ? topic_->release(end) : topic_->end();
+  is_owned() && (has_lease() || topic_->is_proven(end)) ? topic_->release(end) : topic_->end();
 }
 
 void ObjectCell::end_publishing() {

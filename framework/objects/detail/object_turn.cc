@@ -136,11 +136,24 @@ bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
       find_type(std::string_view(caller.method).substr(0, caller.method.find('/')));
   if (type == nullptr) return true;
   const Partition partition = type->partition_of(caller.id);
-  const bool is_owned = type->ownership().holds(partition, caller.epoch);
-  if (!is_owned && !COROLANE_SEEDED_BUG(calls_after_fence)) return false;
+  const Ownership& ownership = type->ownership();
+  bool is_proven = false;
+  if (ownership.holds(partition, caller.epoch) && !ownership.fence().has_lease()) {
+    if (type->is_transient()) return false;
+    const ObjectKey key = {.type = type->name(), .id = caller.id};
+    is_proven = surroundings_.store.seal(key, caller.epoch, Deadline::after(options_.save_time_max))
+                    .has_value();
+    if (!is_proven) return false;
+  }
+  const bool is_owned = ownership.holds(partition, caller.epoch);
+  const bool may = is_owned && (is_proven || ownership.fence().has_lease());
+  if (!may && !COROLANE_SEEDED_BUG(calls_after_fence)) return false;
   if (surroundings_.witness != nullptr) {
-    surroundings_.witness->on_call(
-        {.type = type->name(), .id = caller.id, .partition = partition, .epoch = caller.epoch});
+    surroundings_.witness->on_call({.type = type->name(),
+                                    .id = caller.id,
+                                    .partition = partition,
+                                    .epoch = caller.epoch,
+                                    .is_proven = is_proven && !ownership.fence().has_lease()});
   }
   return true;
 }
@@ -189,8 +202,10 @@ Result<void> ObjectHost::Gate::store_and_check(bool may_end_turn) {
   if (is_durable && !method_.read_only && cell_.version() != begun_version_) {
     host_.mark_unmarked_change(cell_, method_.full_name);
   }
-  const bool is_to_be_stored = is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed();
-  if (cell_.is_changed() && !method_.read_only && is_to_be_stored) {
+  const bool is_to_be_stored =
+      is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed() || !cell_.has_lease();
+  const bool is_stored = cell_.is_changed() && !method_.read_only && is_to_be_stored;
+  if (is_stored) {
     // Others that wait for the turn would wait for the store, too.
     const bool shares =
         may_end_turn && is_durable && !cell_.is_destroyed() && cell_.turn().has_waiters();
@@ -200,7 +215,20 @@ Result<void> ObjectHost::Gate::store_and_check(bool may_end_turn) {
       return saved;
     }
   }
-  if (!host_.may_reply(cell_, request_id_)) return cell_.moved().with_maybe_executed();
+  auto may = host_.check_may_reply(cell_, request_id_, is_stored);
+  return may ? may : Result<void>(std::move(may.error()).with_maybe_executed());
+}
+
+// The lease may end at any moment, so may_reply() is asked last, and again after a proof.
+Result<void> ObjectHost::check_may_reply(ObjectCell& cell, const rpc::RequestId& request_id,
+                                         bool is_stored) {
+  Proof proof = is_stored && !cell.is_transient() ? Proof::write : Proof::lease;
+  if (COROLANE_SEEDED_BUG(reply_without_proof)) proof = Proof::question;
+  if (may_reply(cell, request_id, proof)) return {};
+  if (proof != Proof::lease || !cell.is_owned()) return cell.moved();
+  auto proven = cell.prove(Deadline::after(options_.save_time_max));
+  if (!proven) return proven;
+  if (!may_reply(cell, request_id, Proof::question)) return cell.moved();
   return {};
 }
 

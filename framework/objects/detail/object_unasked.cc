@@ -26,6 +26,7 @@ Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& w
   }
   // The object may be gone or have another owner by now.
   if (!cell.is_current() || !cell.is_owned()) return cell.moved();
+  if (cell.rests()) return cell.resting();
   {
     const ObjectCell::Handler handler(cell, Deadline::never());
     const CallChain::Frame frame(nullptr, label.c_str(), cell.id(), cell.epoch(), &turn);
@@ -34,6 +35,8 @@ Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& w
   if (turn.is_held() && cell.is_changed() && has_too_many_unsaved()) {
     save_or_warn(cell, save_time());
   }
+  // What is not proven is not published.
+  if (turn.is_held() && cell.has_unproven()) static_cast<void>(cell.prove(save_time()));
   return {};
 }
 

@@ -126,7 +126,7 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
   if (written) return written;
   if (written.error().code() == Code::aborted) {
     is_lost_ = true;
-    return moved();
+    return owned_by_another();
   }
   version_is_unsure_ = written.error().maybe_executed();
   may_write_late_ = may_write_late_ || version_is_unsure_;
@@ -147,6 +147,7 @@ void ObjectCell::note_written(const Image& image) {
     undo_->was_changed = undo_->hid_change = false;
   }
   if (alarms_ != nullptr) alarms_->outbox.note_written(image.outbox_size);
+  if (topic_ != nullptr && !is_transient()) topic_->note_proven(image.published.sequence);
   release_held(image.published);
   measure();
 }
@@ -156,7 +157,7 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
   auto stored = surroundings_.store.seal(key(), epoch_, deadline);
   if (!stored && stored.error().code() == Code::aborted) {
     is_lost_ = true;
-    return moved();
+    return owned_by_another();
   }
   if (!stored) return stored.error();
   // Only we write under our epoch. So another version, unless a write of ours was late, means that

@@ -61,6 +61,7 @@ void Topic::take_back(Position position) {
   const std::uint64_t held = position_.sequence - broadcast_->position().sequence;
   // Readers of publications that were too many, or had no reader, skip their numbers.
   if (held != held_.size() || count > held) return;
+  proven_sequence_ = std::min(proven_sequence_, position.sequence);
   for (std::uint64_t i = 0; i < count; ++i) {
     held_bytes_ -= held_.back()->ByteSizeLong();
     held_.pop_back();

@@ -3,7 +3,9 @@
 // subscribers, one reader per shard.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -36,11 +38,18 @@ class Topic {
   // Discards the held messages after `position`, which release() would make readable.
   void take_back(Position position);
 
+  // The store has found our seal after the publication with that number: see ObjectCell::prove().
+  void note_proven(std::uint64_t sequence) {
+    proven_sequence_ = std::max(proven_sequence_, sequence);
+  }
+  bool is_proven(Position end) const { return end.sequence <= proven_sequence_; }
+
   // Ends the readers, which then locate the object again; held messages are discarded.
   void end();
 
  private:
   Position position_;
+  std::uint64_t proven_sequence_ = 0;
   std::shared_ptr<Broadcast> broadcast_;
   std::vector<Broadcast::Message> held_;  // After the broadcast's messages.
   std::size_t held_bytes_ = 0;
