@@ -23,6 +23,7 @@ constexpr std::uint16_t admin_port = 8461;
 constexpr std::uint16_t cluster_port = 8470;
 constexpr Duration stop_time_max = 5s;
 constexpr std::uint64_t knobs_concern = 10'000;
+constexpr std::uint64_t mode_concern = 20'000'000;
 constexpr Duration look_interval = 100ms;
 constexpr const char* mark_of_failed_start = "a node cannot start, and is started again";
 constexpr const char* mark_of_retried_call = "a call is retried and answered";
@@ -133,6 +134,11 @@ void SimulatedCluster::live(std::size_t index) {
   config.admin.listen = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
   config.shards = 1;
+  // Nodes of both kinds belong to one cluster.
+  config.cluster.without_directory =
+      options_.without_directory.value_or(simulation_.dice(mode_concern + process.number).one_in(2)
+                                              ? framework::WithoutDirectory::serve
+                                              : framework::WithoutDirectory::refuse);
   // Simulated clients call objects directly, the chess objects included.
   config.clients.public_methods_only = false;
   const bool is_traced = simulation_.trace().is_read();

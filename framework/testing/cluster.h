@@ -54,6 +54,8 @@ class SimulatedCluster {
     Fabric::Options network = {};
     // A node that could not start, so that its process ended, is restarted after this time.
     Duration restart_after = std::chrono::seconds(1);
+    // What nodes do without their directory; empty: the seed decides, for each life of each node.
+    std::optional<framework::WithoutDirectory> without_directory = {};
     // Receives each event; null: nothing is traced.
     Trace::Reader reader = nullptr;
     // Called when the cluster is about to be destroyed; may be null.

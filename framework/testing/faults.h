@@ -42,6 +42,7 @@ enum class FaultKind : std::uint8_t {
   delay,               // The latency between two hosts rises by up to `amount` milliseconds.
   cut_one_way,         // Messages from one host to another are held back.
   cut_off,             // One node is cut off from all hosts, directory and store included.
+  cut_directory,       // The directory is cut off from one node, or from all.
   part,                // Two groups of nodes are cut off from each other.
   no_leader,           // The directory has no leader.
   replaced_directory,  // The directory loses its data; in the end operators accept the new one.
@@ -71,6 +72,7 @@ constexpr auto choices(FaultKind) {
       {"delay", FaultKind::delay},
       {"cut_one_way", FaultKind::cut_one_way},
       {"cut_off", FaultKind::cut_off},
+      {"cut_directory", FaultKind::cut_directory},
       {"part", FaultKind::part},
       {"no_leader", FaultKind::no_leader},
       {"replaced_directory", FaultKind::replaced_directory},

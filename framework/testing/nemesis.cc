@@ -100,6 +100,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::delay:
     case FaultKind::cut_one_way:
     case FaultKind::cut_off:
+    case FaultKind::cut_directory:
     case FaultKind::part:
       return strike_network(fault, duration, dice);
     case FaultKind::no_leader:
@@ -204,6 +205,18 @@ void Nemesis::strike_network(const Fault& fault, Duration duration, test::Random
       for (Host* const other : others) {
         cut(host, *other);
         cut(*other, host);
+      }
+      return;
+    }
+    case FaultKind::cut_directory: {
+      const std::size_t only = dice.below(cluster_.node_count());
+      const bool is_for_all = dice.one_in(2);
+      note("cut", "the directory from " +
+                      (is_for_all ? "all nodes" : cluster_.node_host(only).name()) + length);
+      for (std::size_t i = 0; i < cluster_.node_count(); ++i) {
+        if (!is_for_all && i != only) continue;
+        cut(cluster_.node_host(i), cluster_.directory().host());
+        cut(cluster_.directory().host(), cluster_.node_host(i));
       }
       return;
     }

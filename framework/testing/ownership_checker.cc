@@ -24,12 +24,39 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerRep
   const std::string name = name_of(reply.type, reply.id);
   Object& object = objects_[name];
   const std::uint64_t epoch = reply.epoch;
+  if (reply.proof == framework::Proof::lease) check_by_lease(name, object, reply);
+  // A proof counts when the store accepts it, and the reply may leave after one of the next owner.
+  if (reply.proof == framework::Proof::question && !take_answer(object, epoch)) {
+    violated("I1", name, "replied under epoch " + std::to_string(epoch) + " without a proof");
+  }
+  if (epoch == object.replied_epoch && process != object.replied_by) {
+    violated("I1", name, "two processes replied under epoch " + std::to_string(epoch));
+  }
+  if (epoch >= object.replied_epoch) {
+    object.replied_epoch = epoch;
+    object.replied_by = process;
+  }
+  if (const rpc::RequestId& id = reply.request_id) {
+    Seen& seen = object.replies[{std::string(id.caller), id.sequence}];
+    seen = {.epoch = std::max(seen.epoch, epoch), .version = std::max(seen.version, reply.version)};
+  }
+}
+
+// Each answer of the store is for one reply, while a write may be for several.
+bool OwnershipChecker::take_answer(Object& object, std::uint64_t epoch) {
+  std::uint64_t& left = object.answers[epoch];
+  if (left == 0) return false;
+  --left;
+  return true;
+}
+
+void OwnershipChecker::check_by_lease(const std::string& name, const Object& object,
+                                      const framework::OwnerReply& reply) {
+  const std::uint64_t epoch = reply.epoch;
   if (epoch < object.replied_epoch) {
     violated("I1", name,
              "replied under epoch " + std::to_string(epoch) + " after " +
                  std::to_string(object.replied_epoch));
-  } else if (epoch == object.replied_epoch && process != object.replied_by) {
-    violated("I1", name, "two processes replied under epoch " + std::to_string(epoch));
   }
   const std::uint64_t owner = owner_of_(reply.partition);
   if (owner != epoch) {
@@ -43,17 +70,10 @@ void OwnershipChecker::on_reply(std::uint64_t process, const framework::OwnerRep
                  std::to_string(epoch) + ", but " + std::to_string(object.version) +
                  " is stored by epoch " + std::to_string(object.version_epoch));
   }
-  if (epoch >= object.replied_epoch) {
-    object.replied_epoch = epoch;
-    object.replied_by = process;
-  }
-  if (const rpc::RequestId& id = reply.request_id) {
-    Seen& seen = object.replies[{std::string(id.caller), id.sequence}];
-    seen = {.epoch = std::max(seen.epoch, epoch), .version = std::max(seen.version, reply.version)};
-  }
 }
 
 void OwnershipChecker::on_call_out(const framework::OwnerCall& call) {
+  if (call.is_proven) return;
   const std::uint64_t owner = owner_of_(call.partition);
   if (owner == call.epoch) return;
   violated("I1", name_of(call.type, call.id),
@@ -66,6 +86,7 @@ void OwnershipChecker::on_sealed(const framework::ObjectKey& key, std::uint64_t 
   const std::string name = name_of(key.type, key.id);
   Object& object = objects_[name];
   reach(name, object, epoch, "sealed");
+  ++object.answers[epoch];
 }
 
 // The store has accepted this epoch: it must not have seen a later one.

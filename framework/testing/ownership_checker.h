@@ -3,7 +3,8 @@
 // every reply of an owner, every operation of the store, and every result of a call.
 //
 //     I1  an owner replies only while the directory names it as the owner, and no other node
-//         replies under the same epoch; it calls other objects only while that holds
+//         replies under the same epoch; it calls other objects only while that holds. Without a
+//         lease, the store has accepted a seal or a write of its epoch for this reply
 //     I2  the epoch of an object's accepted writes never falls, and the version grows by one
 //     I3  the changes of a durable call are stored when it is answered, and stay stored
 //     I4  a request id takes effect once, even after the object has forgotten it
@@ -78,8 +79,9 @@ class OwnershipChecker final : public StoreWitness {
   };
   struct Object {
     std::uint64_t replied_epoch = 0;
-    std::uint64_t replied_by = 0;     // The process.
-    std::uint64_t written_epoch = 0;  // The epoch of the last write or seal.
+    std::uint64_t replied_by = 0;                    // The process.
+    std::map<std::uint64_t, std::uint64_t> answers;  // By epoch: seals not used by a reply.
+    std::uint64_t written_epoch = 0;                 // The epoch of the last write or seal.
     std::uint64_t version = 0;
     std::uint64_t version_epoch = 0;  // The epoch that wrote `version`.
     std::map<std::string, Applied, std::less<>> callers;
@@ -88,6 +90,9 @@ class OwnershipChecker final : public StoreWitness {
     std::vector<Heard> heard;
   };
 
+  static bool take_answer(Object& object, std::uint64_t epoch);
+  void check_by_lease(const std::string& name, const Object& object,
+                      const framework::OwnerReply& reply);
   void reach(const std::string& name, Object& object, std::uint64_t epoch, std::string_view what);
   void learn_requests(const std::string& name, Object& object, std::string_view bytes);
   void find_forgotten(const std::string& name, Object& object,

@@ -49,6 +49,7 @@ constexpr Choice bugs[] = {
     {"cache_without_epoch", &SeededBugs::cache_without_epoch},
     {"reply_after_fence", &SeededBugs::reply_after_fence},
     {"calls_after_fence", &SeededBugs::calls_after_fence},
+    {"reply_without_proof", &SeededBugs::reply_without_proof},
     {"directory_trusted", &SeededBugs::directory_trusted},
     {"generation_ignored", &SeededBugs::generation_ignored},
     {"node_epochs_reused", &SeededBugs::node_epochs_reused},

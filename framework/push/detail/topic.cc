@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framework/push/detail/topic.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace corolane::framework::detail {

@@ -94,6 +94,63 @@ TEST(SimulatedClusterTest, ASwitchedOffMachineLosesItsObjectsWhenItsLeaseExpires
   EXPECT_NE(cluster.owner_of("corolane.test.Counter", "7"), owner);
 }
 
+// Counts what is answered while the directory is away from these nodes for half a minute.
+int answered_without_directory(SimulatedCluster& cluster, std::size_t node_count) {
+  EXPECT_TRUE(cluster.run("client before", [&] {
+    EXPECT_TRUE(test::CounterClient(cluster.router("client before"), "0").add_for_good(one()));
+  }));
+  cluster.run_for(10s);  // All partitions have reached their owners.
+  for (std::size_t i = 0; i < node_count; ++i) {
+    cluster.fabric().cut(cluster.node_host(i), cluster.directory().host());
+    cluster.fabric().cut(cluster.directory().host(), cluster.node_host(i));
+  }
+  cluster.run_for(10s);
+  int answered = 0;
+  bool is_away = true;
+  cluster.spawn("client", [&] {
+    for (int i = 0; is_away; ++i) {
+      test::CounterClient counter(cluster.router("client"), std::to_string(i % 10));
+      const rpc::CallOptions soon = {.deadline = Deadline::after(500ms)};
+      if (counter.add_for_good(one(), soon) && counter.get({}, soon)) ++answered;
+      EXPECT_TRUE(coroutine::sleep_for(100ms));
+    }
+  });
+  cluster.run_for(20s);
+  is_away = false;
+  const int before_return = answered;
+  for (std::size_t i = 0; i < node_count; ++i) {
+    cluster.fabric().mend(cluster.node_host(i), cluster.directory().host());
+    cluster.fabric().mend(cluster.directory().host(), cluster.node_host(i));
+  }
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.are_clients_done(); }, 1min));
+  EXPECT_TRUE(cluster.run("client after", [&] {
+    for (int i = 0; i < 10; ++i) {
+      test::CounterClient counter(cluster.router("client after"), std::to_string(i));
+      EXPECT_TRUE(counter.add_for_good(one()));
+    }
+  }));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  return before_return;
+}
+
+TEST(SimulatedClusterTest, NodesMayServeWithoutTheirDirectory) {
+  SimulatedCluster serving(
+      {.seed = 9, .nodes = 3, .without_directory = framework::WithoutDirectory::serve},
+      host_counters);
+  EXPECT_GT(answered_without_directory(serving, 3), 100);
+  SimulatedCluster refusing(
+      {.seed = 9, .nodes = 3, .without_directory = framework::WithoutDirectory::refuse},
+      host_counters);
+  EXPECT_EQ(answered_without_directory(refusing, 3), 0);
+}
+
+TEST(SimulatedClusterTest, ANodeWithoutItsDirectoryGivesWayToTheOthers) {
+  SimulatedCluster cluster(
+      {.seed = 10, .nodes = 3, .without_directory = framework::WithoutDirectory::serve},
+      host_counters);
+  EXPECT_GT(answered_without_directory(cluster, 1), 50);
+}
+
 TEST(SimulatedClusterTest, AStoppedNodeHandsOverItsObjects) {
   SimulatedCluster cluster({.seed = 5, .nodes = 2}, host_counters);
   cluster.run_for(5s);

@@ -43,6 +43,19 @@ class OwnershipCheckerTest : public testing::Test {
                             [this](std::string what) { violations_.push_back(std::move(what)); }};
 };
 
+TEST_F(OwnershipCheckerTest, AReplyWithoutALeaseNeedsAProofOfItsOwn) {
+  const framework::OwnerReply reply = {.type = "Guild",
+                                       .id = "lions",
+                                       .partition = 0,
+                                       .epoch = 5,
+                                       .proof = framework::Proof::question};
+  checker_.on_sealed({.type = "Guild", .id = "lions"}, 5);
+  checker_.on_reply(1, reply);
+  EXPECT_THAT(violations_, IsEmpty());
+  checker_.on_reply(1, reply);
+  EXPECT_THAT(violations_, ElementsAre(HasSubstr("replied under epoch 5 without a proof")));
+}
+
 TEST_F(OwnershipCheckerTest, AcceptsRequestsThatTakeEffectOnce) {
   write({{"ada", 1, 100}});
   write({{"ada", 1, 100}, {"bob", 4, 120}});
