@@ -49,9 +49,12 @@ Result<void> ObjectCell::wait_for_writer(Deadline deadline) {
 }
 
 Result<void> ObjectCell::wait_until_stored(Deadline deadline) {
-  if (auto ended = wait_for_writer(deadline); !ended) return ended;
+  if (auto ended = wait_for_writer(deadline); !ended) {
+    return std::move(ended.error()).with_origin(Origin::runtime);
+  }
   if (!hides_change_ || is_destroyed_) return {};
-  return Error(Code::unavailable, "the change of an earlier call is not stored");
+  return Error(Code::unavailable, "the change of an earlier call is not stored")
+      .with_origin(Origin::runtime);
 }
 
 std::shared_ptr<ObjectCell::SharedWrite> ObjectCell::join_write() {
