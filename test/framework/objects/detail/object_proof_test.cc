@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <memory>
-#include <utility>
 
 #include "coroutine/testing/matchers.h"
 #include "framework/push/detail/broadcast.h"
@@ -25,7 +24,7 @@ class ObjectProofTest : public test::OneCell {
   ObjectProofTest() {
     stage_.router.set_on_loss([this] { ++loss_count_; });
     strings_.run = [](test::Puppet& puppet) -> Result<void> {
-      puppet.state().set_value(std::as_const(puppet).state().value() + 1);
+      puppet.change().set_value(puppet.state().value() + 1);
       return {};
     };
   }
@@ -123,7 +122,7 @@ TEST_F(ObjectProofTest, PublicationsWaitForTheirProof) {
   EXPECT_FALSE(reader.next(Deadline::passed()));
   ASSERT_TRUE(cell_->has_unproven());
   ASSERT_TRUE(cell_->prove(Deadline::after(1s)));
-  cell_->release_publications();
+  cell_->end_turn();
   EXPECT_TRUE(reader.next(Deadline::passed()));
 }
 
@@ -135,7 +134,7 @@ TEST_F(ObjectProofTest, PublicationsOfAFormerOwnerAreLost) {
   cell_->publish(std::make_shared<google::protobuf::BoolValue>());
   let_next_owner_seal();
   EXPECT_FALSE(cell_->prove(Deadline::after(1s)));
-  cell_->release_publications();
+  cell_->end_turn();
   const auto next = reader.next(Deadline::passed());
   ASSERT_FALSE(next);
   EXPECT_NE(next.error().code(), Code::deadline_exceeded) << "they have ended";
