@@ -62,7 +62,6 @@ class UpgradeTest : public testing::Test, private framework::CallObserver {
       const std::vector<net::HostPort> servers = {cluster_.servers()[node]};
       framework::RemoteRouter router(cluster_.network(), servers, *this,
                                      {.caller = "client " + std::to_string(++client_count_),
-                                      .attempt_time_max = patience,
                                       .patience = patience,
                                       .clock = now});
       for (int i = 0; i < object_count; ++i) {
