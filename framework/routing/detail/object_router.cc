@@ -233,17 +233,20 @@ Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::
                   .deadline = deadline_of(method, options),
                   .partition = route.partition_of(id),
                   .stream = stream};
-  if (call.chain != nullptr) {
-    auto may = check_may_call(call.chain.get(), method.full_name, route.type, id);
-    if (!may) return may;
-    if (host_ != nullptr && !host_->may_call_out(*call.chain)) return not_the_owner();
-    if (host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
-      if (auto stored = host_->wait_for_shared_write(*call.chain); !stored) return stored;
-    }
-  }
-  auto called = call_until_final(call);
+  auto called = call.chain == nullptr ? Result<void>() : may_call(call);
+  if (called) called = call_until_final(call);
   if (!called) return std::move(called.error()).with_origin(Origin::runtime);
   return called;
+}
+
+// Suspends.
+Result<void> ObjectRouter::may_call(const Call& call) const {
+  auto may = check_may_call(call.chain.get(), call.method.full_name, call.route.type, call.id);
+  if (!may || host_ == nullptr) return may;
+  if (!host_->may_call_out(*call.chain)) return not_the_owner();
+  if (!host_->has_shared_writes()) [[likely]]
+    return {};
+  return host_->wait_for_shared_write(*call.chain);
 }
 
 Result<void> ObjectRouter::call_until_final(const Call& call) {

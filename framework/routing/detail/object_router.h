@@ -162,6 +162,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               const google::protobuf::Message& request,
                               google::protobuf::Message* reply, NotedSink* stream,
                               const rpc::CallOptions& options);
+  Result<void> may_call(const Call& call) const;
   Result<void> call_until_final(const Call& call);
   Result<void> call_at(Place& place, const Call& call);
   Result<void> call_here(const Call& call);

@@ -33,7 +33,7 @@ constexpr std::size_t placement_repetitions = 21;
 class Counter : public CounterObject {
  public:
   Result<AddReply> add(const AddRequest& request, rpc::Context&) override {
-    state().set_value(state().value() + request.amount());
+    change().set_value(state().value() + request.amount());
     return value();
   }
   Result<AddReply> get(const AddRequest&, rpc::Context&) const override { return value(); }
