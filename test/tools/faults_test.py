@@ -182,7 +182,8 @@ class CheckerTest(unittest.TestCase):
         self.assert_found(checker.check_sums(lost, 1), "I5 the sum of all ratings .* by 1")
         twice = checker.chains_of(changed(PLAYERS, 0, state=player(10, wins=2)))
         self.assertEqual(len(checker.check_sums(twice, 1)), 2)
-        self.assert_found(checker.check_sums(checker.chains_of(PLAYERS), 2), "2 games have 2 results")
+        found = checker.check_sums(checker.chains_of(PLAYERS), 2)
+        self.assert_found(found, "2 games have 2 results")
 
     def test_i6_an_answer_takes_too_long_or_never_comes(self):
         slow = [look(3, 50, 11 * SECOND), look(3, 200, 201)]
