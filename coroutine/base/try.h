@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Passes errors on to the caller.
 //
-//   Result<Reply> Player::buy(const Request& request, rpc::Context&) {
-//     COROLANE_TRY(check_is_open());
-//     COROLANE_TRY(const Item item, find_item(request.item()));
-//     ...
-//   }
+//   COROLANE_TRY(check_is_open());
+//   COROLANE_TRY(const Item item, find_item("sword"));
+//   return item.price;
 //
 // COROLANE_TRY(expression) returns the error from the enclosing function when the result of
 // `expression` is one; that function returns a Result, whatever its type. With two arguments the

@@ -179,7 +179,7 @@ void Game::changed() {
   if (room_.is_over() && state().ended_at_ms() == 0) {
     change().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
     // From the outbox, so the ratings change once, whatever crashes first.
-    static_cast<void>(GameClient(outbox(), id()).rate({}));
+    if (is_rated()) static_cast<void>(GameClient(outbox(), id()).rate({}));
   }
   end_later();
   publish(room_.state());
@@ -220,10 +220,16 @@ void Game::end_later() {
   if (!present || *present > end) static_cast<void>(reminders().at(end_reminder, end));
 }
 
+bool Game::is_rated() const {
+  if (state().seats_size() != 2) return false;
+  const std::string& white = state().seats(0).player();
+  const std::string& black = state().seats(1).player();
+  return !white.empty() && !black.empty() && white != black;
+}
+
 Result<google::protobuf::Empty> Game::rate(const google::protobuf::Empty&, rpc::Context&) {
+  if (!room_.is_over() || !is_rated()) return google::protobuf::Empty();
   const std::array names = {state().seats(0).player(), state().seats(1).player()};
-  const bool is_rated = !names[0].empty() && !names[1].empty() && names[0] != names[1];
-  if (!is_rated) return google::protobuf::Empty();
   COROLANE_TRY(const auto players, outside([&] {
                  return coroutine::for_each(
                      names, {.concurrency = names.size(), .name = "look at a player"},

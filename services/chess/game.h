@@ -58,6 +58,9 @@ class Game : public GameObject {
   // Ensures that it is destroyed some time after its end, or when both players have left it.
   void end_later();
 
+  // Whether both players have different names.
+  bool is_rated() const;
+
   const ChessConfig& config_;
   Room room_;
   framework::TimerId flag_;

@@ -225,7 +225,7 @@ class TranscriptsTest(unittest.TestCase):
         if "method" in header:
             self.assertEqual(int(header["method_id"], 16), method_id(header["method"]))
         kind = header["type"]
-        flags = {"maybe_executed": 1, "not_executed": 2}
+        flags = {"maybe_executed": 1, "not_executed": 2, "from_handler": 4}
         expected = HEADER.pack(
             header["payload_size"],
             TYPES.index(kind) if kind in TYPES else kind,

@@ -46,7 +46,7 @@ Duration retry_delay(std::uint32_t failed_count) {
   return std::min(delay, retry_delay_max);
 }
 
-std::string_view type_of(const rpc::Method& method) {
+std::string_view target_type(const rpc::Method& method) {
   const std::string_view name = method.full_name;
   return name.substr(0, name.find('/'));
 }
@@ -73,7 +73,7 @@ class Outbox::OutboxAlarm final : public Alarm {
 };
 
 bool Outbox::Entry::has_same_target(const Entry& other) const {
-  return id == other.id && type_of(*method) == type_of(*other.method);
+  return id == other.id && target_type(*method) == target_type(*other.method);
 }
 
 Outbox::Outbox(AlarmRunner& runner, ObjectAlarms& owner, ObjectCell& cell)
@@ -100,7 +100,7 @@ Result<void> Outbox::put(const rpc::Method& method, const std::string& id,
                      " cannot be called from an outbox: make it durable, and let it return a "
                      "message without fields, such as google.protobuf.Empty");
   }
-  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  if (auto valid = check_object_id(target_type(method), id); !valid) return valid;
   std::string bytes = request.SerializeAsString();
   if (entries_.size() >= call_count_max || bytes_ + bytes.size() > bytes_max) {
     return Error(Code::resource_exhausted,

@@ -250,7 +250,8 @@ Result<void> Call::reply(google::protobuf::Message& message) {
   if (!is_unsendable) return {};
   return std::move(sent.error())
       .with_context(std::string("the reply of ") + served_->method->full_name)
-      .with_maybe_executed();
+      .with_maybe_executed()
+      .with_origin(Origin::runtime);
 }
 
 Result<void> Call::write(const google::protobuf::Message& message) {

@@ -141,8 +141,11 @@ FrameHeader header_of(const json& step) {
     check(header.code < 16, "the name of a code is known");
   }
   for (const json& flag : fields["flags"]) {
-    (flag == "maybe_executed" ? header.maybe_executed : header.not_executed) = true;
-    check(flag == "maybe_executed" || flag == "not_executed", "a flag is known");
+    header.maybe_executed = header.maybe_executed || flag == "maybe_executed";
+    header.not_executed = header.not_executed || flag == "not_executed";
+    header.is_from_handler = header.is_from_handler || flag == "from_handler";
+    check(flag == "maybe_executed" || flag == "not_executed" || flag == "from_handler",
+          "a flag is known");
   }
   header.call_id = number_of<std::uint64_t>(fields["call_id"].get<std::string>().substr(2), 16);
   header.method_id = number_of<std::uint64_t>(fields["method_id"].get<std::string>().substr(2), 16);
