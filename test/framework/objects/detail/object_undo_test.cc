@@ -203,7 +203,7 @@ TEST_F(ObjectUndoTest, AChangeThroughAReferenceThatWasKeptOverAWriteIsStoredBefo
 }
 #else
 TEST_F(ObjectUndoTest, AChangeThroughAReferenceThatWasKeptOverAWriteEndsADebugBuild) {
-  if (test::is_thread_sanitized) GTEST_SKIP() << "no death tests";
+  if (test::under_thread_sanitizer) GTEST_SKIP() << "no death tests";
   EXPECT_DEATH(static_cast<void>(call_for_good(change_through_an_old_reference)),
                "call change\\(\\) again");
   EXPECT_DEATH(static_cast<void>(call(change_through_an_old_reference)), "call change\\(\\) again");
