@@ -9,23 +9,13 @@
 #include "framework/alarms/detail/alarm.h"
 #include "framework/alarms/detail/alarm_owner.h"
 #include "framework/alarms/detail/alarm_runner.h"
+#include "framework/alarms/detail/retry_delay.h"
 
 namespace corolane::framework::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t reminder_count_max = 64;
 constexpr std::size_t name_bytes_max = 128;
-// The delay after a failed run; it doubles with each further failure.
-constexpr Duration retry_delay_min = 1s;
-constexpr Duration retry_delay_max = 1min;
-
-Duration retry_delay(std::uint32_t failed_count) {
-  constexpr std::uint32_t doubling_count_max = 6;
-  const Duration delay = retry_delay_min * (1 << std::min(failed_count - 1, doubling_count_max));
-  return std::min(delay, retry_delay_max);
-}
 
 }  // namespace
 

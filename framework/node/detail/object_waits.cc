@@ -12,6 +12,7 @@
 #include "coroutine/task.h"
 #include "framework/node/shard.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/wire/detail/method_name.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -20,9 +21,6 @@ using Stage = ObjectVisitor::Stage;
 
 // Yields after this many objects.
 constexpr std::size_t objects_between_yields = 500;
-
-// "package.Counter" of "package.Counter/Add".
-std::string_view type_of(std::string_view method) { return method.substr(0, method.find('/')); }
 
 ObjectWait wait_of(const ObjectVisitor& visitor, const ObjectCell& cell, const Shard& shard) {
   const ObjectVisitor::Facts& facts = visitor.facts();

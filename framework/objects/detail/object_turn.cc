@@ -6,6 +6,7 @@
 #include "coroutine/base/check.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/wire/detail/call_chain.h"
+#include "framework/wire/detail/method_name.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -132,8 +133,7 @@ Result<void> ObjectHost::Turn::take_again() {
 bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
   // A node that is alone has no fence, and nothing to look up.
   if (caller.epoch == 0 || types_.front()->ownership().fence().is_never()) return true;
-  const HostedType* const type =
-      find_type(std::string_view(caller.method).substr(0, caller.method.find('/')));
+  const HostedType* const type = find_type(type_of(caller.method));
   if (type == nullptr) return true;
   const Partition partition = type->partition_of(caller.id);
   const Ownership& ownership = type->ownership();

@@ -110,7 +110,7 @@ class ObjectHost::Turn {
   bool was_sent_away() const { return was_sent_away_; }
   // The error for a handler that goes on after it has lost its turn.
   Error lost() const;
-  // Until there is news of the event.
+  // Suspends, without the turn, until there is news of the event.
   Result<void> wait_without(coroutine::Event& event, Deadline deadline);
   // ObjectBase::outside().
   Result<void> run_without(const std::function<void()>& work, Deadline deadline);

@@ -10,6 +10,7 @@
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/object_turn.h"
 #include "framework/wire/detail/call_chain.h"
+#include "framework/wire/detail/method_name.h"
 
 namespace corolane::framework::detail {
 
@@ -35,7 +36,7 @@ Result<void> ObjectHost::run_unasked(Turn& turn, const std::string& label, F&& w
   if (turn.is_held() && cell.is_changed() && has_too_many_unsaved()) {
     save_or_warn(cell, save_time());
   }
-  // What is not proven is not published.
+  // Publications wait for a proof.
   if (turn.is_held() && cell.has_unproven()) static_cast<void>(cell.prove(save_time()));
   return {};
 }
@@ -78,8 +79,7 @@ void ObjectHost::write_soon(ObjectCell& cell) {
 }
 
 Result<void> ObjectHost::wait_for_shared_write(const CallChain::Link& caller) const {
-  const HostedType* const type =
-      find_type(std::string_view(caller.method).substr(0, caller.method.find('/')));
+  const HostedType* const type = find_type(type_of(caller.method));
   ObjectCell* const cell = type == nullptr ? nullptr : type->find(caller.id);
   return cell == nullptr ? Result<void>() : cell->wait_until_stored(Deadline::never());
 }

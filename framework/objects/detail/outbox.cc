@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -16,12 +16,14 @@
 #include "coroutine/task.h"
 #include "framework/alarms/detail/alarm.h"
 #include "framework/alarms/detail/alarm_runner.h"
+#include "framework/alarms/detail/retry_delay.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_alarms.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/wire/detail/call_chain.h"
+#include "framework/wire/detail/method_name.h"
 #include "framework/wire/detail/object_error.h"
 #include "rpc/wire/frame.h"
 
@@ -32,24 +34,10 @@ using namespace std::chrono_literals;
 
 // The calls that are on their way at the same time.
 constexpr std::size_t concurrency_max = 16;
-// The delay after a failed delivery; it doubles with each further failure.
-constexpr Duration retry_delay_min = 1s;
-constexpr Duration retry_delay_max = 1min;
 // How soon another node delivers what its owner could not.
 constexpr std::chrono::milliseconds wake_delay = 5s;
-// Of a method that is not known here.
+// The time that a call has when its method is not known here.
 constexpr Duration foreign_method_timeout = 10s;
-
-Duration retry_delay(std::uint32_t failed_count) {
-  constexpr std::uint32_t doubling_count_max = 6;
-  const Duration delay = retry_delay_min * (1 << std::min(failed_count - 1, doubling_count_max));
-  return std::min(delay, retry_delay_max);
-}
-
-std::string_view target_type(const rpc::Method& method) {
-  const std::string_view name = method.full_name;
-  return name.substr(0, name.find('/'));
-}
 
 bool has_empty_reply(const rpc::Method& method) {
   if (method.new_reply == nullptr || method.is_stream()) return false;
@@ -72,15 +60,13 @@ class Outbox::OutboxAlarm final : public Alarm {
   Outbox& outbox_;  // Valid until the alarm has ended.
 };
 
-bool Outbox::Entry::has_same_target(const Entry& other) const {
-  return id == other.id && target_type(*method) == target_type(*other.method);
-}
-
 Outbox::Outbox(AlarmRunner& runner, ObjectAlarms& owner, ObjectCell& cell)
-    : runner_(runner),
-      owner_(owner),
-      cell_(cell),
-      router_(cell.type().host().owners().outbox_router(*this)) {}
+    : runner_(runner), owner_(owner), cell_(cell) {}
+
+Router& Outbox::router() {
+  if (router_ == nullptr) router_ = cell_.type().host().owners().outbox_router(*this);
+  return *router_;
+}
 
 Outbox::~Outbox() {
   if (alarm_ != nullptr) alarm_->end();
@@ -100,7 +86,7 @@ Result<void> Outbox::put(const rpc::Method& method, const std::string& id,
                      " cannot be called from an outbox: make it durable, and let it return a "
                      "message without fields, such as google.protobuf.Empty");
   }
-  if (auto valid = check_object_id(target_type(method), id); !valid) return valid;
+  if (auto valid = check_object_id(type_of(method.full_name), id); !valid) return valid;
   std::string bytes = request.SerializeAsString();
   if (entries_.size() >= call_count_max || bytes_ + bytes.size() > bytes_max) {
     return Error(Code::resource_exhausted,
@@ -183,10 +169,10 @@ void Outbox::arm() {
 
 std::vector<const Outbox::Entry*> Outbox::heads() const {
   std::vector<const Entry*> heads;
+  std::set<std::pair<std::string_view, std::string_view>> targets;
   for (const Entry& entry : entries_) {
     if (!entry.is_stored) break;  // All later ones are newer.
-    const auto has_same_target = [&](const Entry* head) { return head->has_same_target(entry); };
-    if (std::ranges::none_of(heads, has_same_target)) heads.push_back(&entry);
+    if (targets.emplace(type_of(entry.method->full_name), entry.id).second) heads.push_back(&entry);
   }
   return heads;
 }
@@ -201,10 +187,6 @@ std::optional<TimePoint> Outbox::next_time() const {
 
 // Without the turn, so that the object goes on serving: also a receiver that calls back.
 void Outbox::deliver_due() {
-  struct Delivery {
-    Entry entry;
-    Result<void> result = Error(Code::unavailable, "not delivered yet");
-  };
   std::vector<Delivery> deliveries;
   for (const Entry* head : heads()) {
     if (head->not_before <= now()) deliveries.push_back({.entry = *head});
@@ -220,7 +202,7 @@ void Outbox::deliver_due() {
       Deadline::never());
   // Without a turn the object leaves; its next owner goes on.
   if (!back) return;
-  for (const Delivery& delivery : deliveries) settle(delivery.entry.number, delivery.result);
+  settle(deliveries);
 }
 
 Result<void> Outbox::deliver(const Entry& entry) const {
@@ -238,32 +220,40 @@ Result<void> Outbox::deliver(const Entry& entry) const {
   return cell_.type().host().owners().call(*entry.method, entry.id, *request, *reply, options);
 }
 
-void Outbox::settle(std::uint64_t number, const Result<void>& delivered) {
-  const auto entry = std::ranges::find(entries_, number, &Entry::number);
-  if (entry == entries_.end()) return;
+// Both are in the order of their numbers.
+void Outbox::settle(std::span<const Delivery> deliveries) {
   ObjectStatistics& counts = cell_.type().counts;
-  if (delivered) {
+  std::erase_if(entries_, [&](Entry& entry) {
+    if (deliveries.empty() || deliveries.front().entry.number != entry.number) return false;
+    const Result<void>& delivered = deliveries.front().result;
+    deliveries = deliveries.subspan(1);
+    if (!delivered) {
+      ++counts.failed_delivery_count;
+      note_failure(entry, delivered.error());
+      return false;
+    }
     ++counts.delivery_count;
     cell_.mark_changed();
-    bytes_ -= entry->request.size();
-    entries_.erase(entry);
+    bytes_ -= entry.request.size();
     failure_.reset();
-    count_entries();
-    return;
-  }
-  ++counts.failed_delivery_count;
-  failure_ = delivered.error();
-  entry->not_before = now() + retry_delay(++entry->failed_count);
+    return true;
+  });
+  count_entries();
+}
+
+void Outbox::note_failure(Entry& entry, const Error& error) {
+  failure_ = error;
+  entry.not_before = now() + retry_delay(++entry.failed_count);
   runner_.log().warning("call in an outbox not delivered", {{"type", owner_.type_name()},
                                                             {"id", owner_.id()},
-                                                            {"method", entry->method->full_name},
-                                                            {"to", entry->id},
-                                                            {"failures", entry->failed_count},
-                                                            {"error", failure_->to_string()}});
+                                                            {"method", entry.method->full_name},
+                                                            {"to", entry.id},
+                                                            {"failures", entry.failed_count},
+                                                            {"error", error.to_string()}});
 }
 
 const rpc::Method& ObjectHost::method_of(std::string_view full_name) {
-  if (const HostedType* const type = find_type(full_name.substr(0, full_name.find('/')))) {
+  if (const HostedType* const type = find_type(type_of(full_name))) {
     const auto rows = type->methods();
     const auto row = std::ranges::find(rows, full_name, &rpc::Method::full_name);
     if (row != rows.end()) return type->method(static_cast<std::size_t>(row - rows.begin()));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ class Outbox final : public OutboxSink {
   Outbox& operator=(const Outbox&) = delete;
 
   // Puts the calls that are made with it into the outbox.
-  Router& router() { return *router_; }
+  Router& router();
   // Fails with invalid_argument for a method that cannot be acknowledged, or whose reply says more
   // than that, with resource_exhausted when there is no room, and with failed_precondition for
   // objects that are not stored.
@@ -54,6 +55,7 @@ class Outbox final : public OutboxSink {
                    const google::protobuf::Message& request) override;
 
   std::size_t size() const { return entries_.size(); }
+  std::size_t bytes() const { return bytes_; }
   // The error of the last delivery of the first call; nothing while it has not failed.
   const std::optional<Error>& failure() const { return failure_; }
 
@@ -62,7 +64,7 @@ class Outbox final : public OutboxSink {
   // Discards all but the first `count` calls. None of the others is stored.
   void take_back(std::size_t count);
 
-  // When the object is to be woken, if its node dies before all are delivered.
+  // The time at which another node wakes the object, if this one dies before all are delivered.
   std::optional<WallTime> wake_at() const;
   void load(const ObjectRecord& record);
   // The first `count` calls.
@@ -79,8 +81,10 @@ class Outbox final : public OutboxSink {
     bool is_stored = false;
     std::uint32_t failed_count = 0;
     TimePoint not_before{};
-
-    bool has_same_target(const Entry& other) const;
+  };
+  struct Delivery {
+    Entry entry;
+    Result<void> result = Error(Code::unavailable, "not delivered yet");
   };
 
   // The first calls of each target that may be delivered now or later.
@@ -88,7 +92,8 @@ class Outbox final : public OutboxSink {
   std::optional<TimePoint> next_time() const;
   void deliver_due();
   Result<void> deliver(const Entry& entry) const;
-  void settle(std::uint64_t number, const Result<void>& delivered);
+  void settle(std::span<const Delivery> deliveries);
+  void note_failure(Entry& entry, const Error& error);
   void arm();
   void count_entries();
 
@@ -101,7 +106,7 @@ class Outbox final : public OutboxSink {
   std::size_t bytes_ = 0;
   std::size_t counted_ = 0;  // Entries that are included in the statistics of the type.
   std::optional<Error> failure_;
-  const std::shared_ptr<Router> router_;
+  std::shared_ptr<Router> router_;      // Null until the first use.
   std::shared_ptr<OutboxAlarm> alarm_;  // Null until there is something to deliver.
 };
 

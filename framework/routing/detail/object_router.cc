@@ -12,6 +12,7 @@
 #include "framework/routing/detail/cross_call.h"
 #include "framework/routing/detail/cross_follow.h"
 #include "framework/routing/detail/receive_stream.h"
+#include "framework/wire/detail/method_name.h"
 #include "framework/wire/push.corolane.h"
 #include "rpc/call_scope.h"
 
@@ -63,11 +64,6 @@ Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options)
 // The principal of a call made here: by default that of the handler which makes it.
 const rpc::Principal* principal_of(const rpc::CallOptions& options, rpc::Principal& copy) {
   return options.principal != nullptr ? options.principal : rpc::CallScope::current_principal(copy);
-}
-
-std::string_view type_of(const rpc::Method& method) {
-  const std::string_view name = method.full_name;
-  return name.substr(0, name.find('/'));
 }
 
 std::shared_ptr<const CallChain::Link> current_chain() {
@@ -138,7 +134,7 @@ void ObjectRouter::stop() {
 
 const ObjectRouter::Route& ObjectRouter::route_of(const rpc::Method& method) {
   if (&method == last_method_) return *last_route_;
-  const std::string_view type = type_of(method);
+  const std::string_view type = type_of(method.full_name);
   // Keeps a known route.
   const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
                                                           .partition_of = PartitionHash(type),
@@ -552,7 +548,7 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
 Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& id,
                                   const google::protobuf::Message& request,
                                   const rpc::CallOptions& options) {
-  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  if (auto valid = check_object_id(type_of(method.full_name), id); !valid) return valid;
   if (host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
     const auto chain = current_chain();
     if (chain != nullptr) {
@@ -582,7 +578,7 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
 Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string& id,
                                    const google::protobuf::Message& request,
                                    const rpc::CallOptions& options) {
-  if (auto valid = check_object_id(type_of(method), id); !valid) return valid;
+  if (auto valid = check_object_id(type_of(method.full_name), id); !valid) return valid;
   // No caller waits for it, so a callee may call back.
   CallChain::enter(CallChain());
   const Route& route = route_of(method);

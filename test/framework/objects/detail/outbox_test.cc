@@ -29,6 +29,8 @@ using test::PuppetStage;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr WallTime clock_of_success{1'700'000'001'000ms};
+
 class OutboxTest : public testing::Test {
  protected:
   OutboxTest() {
@@ -209,6 +211,24 @@ TEST_F(OutboxTest, AFullOutboxRefusesAndUndoes) {
   ASSERT_THAT(refused, fails_with(Code::resource_exhausted));
   EXPECT_THAT(refused.error().message(), HasSubstr("1024 calls"));
   EXPECT_EQ(value("sender"), 1);
+}
+
+TEST_F(OutboxTest, SomeOfManyDeliveriesMayFail) {
+  receive_ = [](Puppet& puppet) -> Result<void> {
+    if (puppet.id().ends_with("7") && puppet.wall_clock().now() < clock_of_success) {
+      return Error(Code::unavailable, "not yet");
+    }
+    return {};
+  };
+  std::vector<std::string> receivers;
+  for (int i = 0; i < 500; ++i) receivers.push_back("r" + std::to_string(i));
+  ASSERT_TRUE(send(receivers));
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_EQ(stage().statistics().delivery_count, 450U);
+  EXPECT_EQ(stage().statistics().outbox_count, 50U);
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_EQ(stage().statistics().outbox_count, 0U);
+  EXPECT_EQ(received_.size(), 500U) << "each once";
 }
 
 TEST_F(OutboxTest, CallsWithoutAnAcknowledgmentAreRefused) {
