@@ -35,7 +35,7 @@ std::uint64_t hash(std::string_view name, const Placement& placement) {
 // The members of one weight. Among these the largest hash wins, which needs no logarithm.
 struct Class {
   std::uint64_t weight = 0;
-  std::size_t count_max = 0;  // Of partitions, for each.
+  std::size_t count_max = 0;  // Each may own as many partitions.
   std::vector<std::uint64_t> hashes = {};
   std::vector<const Member*> members = {};
   std::vector<std::size_t> counts = {};

@@ -10,7 +10,7 @@
 // 1: weighted rendezvous hashing (Thaler and Ravishankar 1998; weights as in Schindelhauer and
 //    Schomaker 2005). Each member draws a number from its name and the partition, and the best one
 //    wins. A new member takes its share evenly from all others, a leaving one spreads its share
-//    evenly over them, and nothing else moves. Of 100 nodes, the largest share is about twice the
+//    evenly over them, and nothing else moves. The largest share of 100 nodes is about twice the
 //    mean.
 // 2: the same with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2018): a member that has a
 //    tenth more than its share by weight takes part in no further draw. Few other partitions move:

@@ -132,7 +132,7 @@ constexpr auto choices(DirectoryKind) {
       {{"local", DirectoryKind::local}, {"etcd", DirectoryKind::etcd}});
 }
 
-// What a node does that the directory has not answered for too long.
+// The behaviour of a node that the directory has not answered for too long.
 enum class WithoutDirectory : std::uint8_t { refuse, serve };
 
 constexpr auto choices(WithoutDirectory) {

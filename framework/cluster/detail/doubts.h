@@ -38,9 +38,9 @@ class Doubts {
     std::uint64_t random_seed = 0;
   };
   using Place = std::pair<Placement, Partition>;
-  // What is known of an owner.
+  // The owner of a partition, as far as the node knows.
   struct Known {
-    Directory::Revision revision = 0;  // Of the ownership.
+    Directory::Revision revision = 0;  // The last change of the ownership.
     bool is_there = false;             // The owner is a member.
 
     friend bool operator==(const Known&, const Known&) = default;
@@ -54,7 +54,7 @@ class Doubts {
   TimePoint next_due() const;
   // Those that are due now, at most `count_max`, all of one placement. Each is then settled.
   std::vector<Place> take_due(std::size_t count_max);
-  // What is known after a read, also one that failed.
+  // A read has ended, or failed; `known` is the knowledge after it.
   void settle(const Place& place, const Known& known);
   void clear() { doubts_.clear(); }
 

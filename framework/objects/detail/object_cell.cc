@@ -283,7 +283,8 @@ void ObjectCell::measure() {
   const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
   size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
                 block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes() +
-                state_bytes - std::min(state_bytes, type_.empty_state_bytes());
+                (alarms_ == nullptr ? 0 : alarms_->outbox.bytes()) + state_bytes -
+                std::min(state_bytes, type_.empty_state_bytes());
 }
 
 }  // namespace detail

@@ -51,7 +51,7 @@ enum class MailboxPart : std::uint8_t { writers, readers, waiting_writers };
 
 class ObjectCell;
 
-// By the time at which they are to be written.
+// The keys are the times at which the objects are to be written.
 using UnsavedObjects = std::multimap<TimePoint, ObjectCell*>;
 
 class ObjectCell {
@@ -317,7 +317,7 @@ class ObjectCell {
  private:
   template <typename F>
   Result<void> run_hook(const char* name, Deadline deadline, F&& hook);
-  // What one write stores.
+  // The content of one write.
   struct Image {
     std::string bytes;
     std::optional<WallTime> wake_at;
@@ -383,15 +383,15 @@ class ObjectCell {
   TimePoint active_since_{};
   ObjectHistory history_;
   std::unique_ptr<RequestLedger> ledger_;         // Null while it is empty.
-  std::unique_ptr<RequestLedger> outbox_ledger_;  // Of calls from outboxes.
+  std::unique_ptr<RequestLedger> outbox_ledger_;  // For calls from outboxes.
   std::unique_ptr<ObjectAlarms> alarms_;          // Null while there are none. Destroyed before the
                                                   // object.
   std::unique_ptr<Topic> topic_;                  // Created on demand.
   std::unique_ptr<UndoPoint> undo_;               // In a durable turn, from its first change on.
   Position kept_position_;                        // In a durable turn: undo() goes back to it.
-  std::size_t stored_hash_ = 0;                   // Of the state, when it was written last.
+  std::size_t stored_hash_ = 0;                   // The hash of the state that was written last.
   std::uint64_t change_number_ = 0;               // Grows with each change.
-  std::shared_ptr<SharedWrite> next_write_;       // Of durable calls that wait for it.
+  std::shared_ptr<SharedWrite> next_write_;       // Durable calls wait for it.
   bool is_writing_ = false;                       // A task runs the shared writes.
   coroutine::Event write_ended_{"the store"};
   std::vector<std::shared_ptr<Follower>> followers_;

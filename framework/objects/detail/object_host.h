@@ -113,7 +113,7 @@ class ObjectHost {
   // here, one whose request and reply carry any fields along unread.
   const rpc::Method& method_of(std::string_view full_name);
   Owners& owners() const { return surroundings_.owners; }
-  // Of the outboxes that begin on this shard.
+  // Numbers the outboxes that begin on this shard.
   std::uint64_t next_outbox_number() { return ++last_outbox_number_; }
   // ObjectBase::wait_until(), outside().
   Result<bool> wait_until(ObjectCell& cell, const std::function<bool()>& predicate,
@@ -133,8 +133,7 @@ class ObjectHost {
     reminders_.ownership_changed();
   }
   // False when the object that calls another one is not ours any more: what it asks for could come
-  // after what its new owner asks for.
-  // Suspends without a lease.
+  // after what its new owner asks for. Without a lease it asks the store, and suspends.
   bool may_call_out(const CallChain::Link& caller) const;
   // Before an object calls another one: what it has seen of earlier calls is stored first.
   // Suspends.

@@ -48,7 +48,7 @@ class ObjectSaver {
   coroutine::Semaphore slots_;
   const BeginWriting begin_writing_;
   UnsavedObjects unsaved_;
-  coroutine::Event earlier_{"change of an object"};  // One is to be written before all others.
+  coroutine::Event earlier_{"change of an object"};  // An object is due before all others.
   coroutine::TaskGroup tasks_;
 };
 

@@ -2,7 +2,6 @@
 // Handlers that wait without a turn.
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "coroutine/cancel_scope.h"
@@ -29,10 +28,20 @@ Result<void> ObjectCell::wait_outside(coroutine::Event& event, Deadline deadline
 Result<void> ObjectCell::run_outside(const std::function<void()>& work, Deadline deadline) {
   if (is_closing_) return moved();
   coroutine::CancelScope part(deadline);
-  outside_work_.push_back(&part);
   // The work may throw.
-  const std::unique_ptr<coroutine::CancelScope, std::function<void(coroutine::CancelScope*)>> place(
-      &part, [this](coroutine::CancelScope* ended) { std::erase(outside_work_, ended); });
+  struct Place {
+    Place(std::vector<coroutine::CancelScope*>& its_list, coroutine::CancelScope& its_part)
+        : list(its_list), part(its_part) {
+      list.push_back(&part);
+    }
+    ~Place() { std::erase(list, &part); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    std::vector<coroutine::CancelScope*>& list;
+    coroutine::CancelScope& part;
+  };
+  const Place place(outside_work_, part);
   work();
   if (is_closing_) return moved();
   if (!part.is_cancelled()) return {};

@@ -42,6 +42,35 @@ TEST(TopicTest, HeldMessagesAreDeliveredLaterInOrder) {
   EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 2U);
 }
 
+TEST(TopicTest, MessagesUpToAPositionMayBeReleasedAndTheRestTakenBack) {
+  Topic topic({.epoch = 1, .sequence = 0});
+  auto reader = topic.read();
+  ASSERT_TRUE(reader.next(Deadline::passed()));
+  topic.publish(message(), /*is_held=*/true);
+  const Position first = topic.position();
+  topic.publish(message(), /*is_held=*/true);
+  topic.publish(message(), /*is_held=*/true);
+  topic.release(first);
+  EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 1U);
+  EXPECT_THAT(reader.next(Deadline::passed()), fails_with(Code::deadline_exceeded));
+  topic.take_back(first);
+  EXPECT_FALSE(topic.has_held());
+  topic.publish(message(), /*is_held=*/false);
+  EXPECT_EQ(reader.next(Deadline::passed())->position.sequence, 2U);
+}
+
+// Their numbers are not used again, so a subscriber cannot take one message for another.
+TEST(TopicTest, MessagesWithoutAReaderAreNotTakenBack) {
+  Topic topic({.epoch = 1, .sequence = 0});
+  const Position before = topic.position();
+  topic.publish(nullptr, /*is_held=*/true);
+  topic.publish(message(), /*is_held=*/true);
+  topic.take_back(before);
+  EXPECT_EQ(topic.position().sequence, 2U);
+  topic.release(before);
+  EXPECT_TRUE(topic.has_held());
+}
+
 TEST(TopicTest, TooManyHeldMessagesAreAGap) {
   Topic topic({.epoch = 1, .sequence = 0});
   auto reader = topic.read();
