@@ -148,7 +148,13 @@ void Market::trade(std::size_t index) {
     const bool is_in_a_hurry = dice.one_in(10);
     if (is_in_a_hurry) options.deadline = Deadline::after(dice.up_to(20ms));
     const std::uint64_t choice = dice.below(10);
-    if (choice < 6) {
+    if (choice == 0) {
+      PayRequest request;
+      request.set_to(any_account(dice));
+      request.set_amount(1 + dice.below(payment_max));
+      // The gold is right whether or not that succeeds.
+      static_cast<void>(client.pay_later(request, options));
+    } else if (choice < 6) {
       PayRequest request;
       request.set_to(any_account(dice));
       request.set_amount(1 + dice.below(payment_max));

@@ -36,6 +36,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t concurrency_max = 16;
 // How soon another node delivers what its owner could not.
 constexpr std::chrono::milliseconds wake_delay = 5s;
+// The pause of an outbox that has lost its turn.
+constexpr Duration pause_without_turn = 100ms;
 // The time that a call has when its method is not known here.
 constexpr Duration foreign_method_timeout = 10s;
 
@@ -180,7 +182,8 @@ std::vector<const Outbox::Entry*> Outbox::heads() const {
 std::optional<TimePoint> Outbox::next_time() const {
   std::optional<TimePoint> first;
   for (const Entry* head : heads()) {
-    if (!first || head->not_before < *first) first = head->not_before;
+    const TimePoint time = std::max(head->not_before, not_before_);
+    if (!first || time < *first) first = time;
   }
   return first;
 }
@@ -200,8 +203,11 @@ void Outbox::deliver_due() {
             Deadline::never()));
       },
       Deadline::never());
-  // Without a turn the object leaves; its next owner goes on.
-  if (!back) return;
+  if (!back) {
+    // The object leaves, and its next owner goes on; or this task was cancelled.
+    not_before_ = now() + pause_without_turn;
+    return;
+  }
   settle(deliveries);
 }
 

@@ -106,6 +106,7 @@ class Outbox final : public OutboxSink {
   std::size_t bytes_ = 0;
   std::size_t counted_ = 0;  // Entries that are included in the statistics of the type.
   std::optional<Error> failure_;
+  TimePoint not_before_{};              // No delivery begins earlier.
   std::shared_ptr<Router> router_;      // Null until the first use.
   std::shared_ptr<OutboxAlarm> alarm_;  // Null until there is something to deliver.
 };

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tools/simulation/trade/account.h"
 
+#include <chrono>
+
 #include "coroutine/base/try.h"
+#include "coroutine/task.h"
 
 namespace corolane::sim {
+namespace {
+
+// Long enough for a fence to pass now and then.
+constexpr Duration time_to_think = std::chrono::milliseconds(50);
+
+}  // namespace
 
 Result<AccountReply> Account::pay(const PayRequest& request, rpc::Context&) {
   const auto amount = static_cast<std::int64_t>(request.amount());
@@ -21,6 +30,21 @@ Result<AccountReply> Account::pay(const PayRequest& request, rpc::Context&) {
     return Error(Code::failed_precondition, "the account has too little gold");
   }
   return reply();
+}
+
+Result<google::protobuf::Empty> Account::pay_later(const PayRequest& request, rpc::Context&) {
+  COROLANE_TRY(coroutine::sleep_for(time_to_think));
+  COROLANE_TRY(outside([&] { return AccountClient(router(), request.to()).look({}); }));
+  const auto amount = static_cast<std::int64_t>(request.amount());
+  if (request.to() == id() || first_gold + state().change() < amount) {
+    return Error(Code::failed_precondition, "the account has too little gold, or pays itself");
+  }
+  Transfer transfer;
+  transfer.set_from(id());
+  transfer.set_amount(request.amount());
+  COROLANE_TRY(AccountClient(outbox(), request.to()).receive(transfer));
+  change().set_change(state().change() - amount);
+  return google::protobuf::Empty();
 }
 
 Result<AccountReply> Account::tip(const google::protobuf::Empty&, rpc::Context&) {

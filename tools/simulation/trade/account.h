@@ -12,6 +12,8 @@ class Account : public AccountObject {
   static constexpr std::int64_t first_gold = 200;
 
   Result<AccountReply> pay(const PayRequest& request, rpc::Context& context) override;
+  Result<google::protobuf::Empty> pay_later(const PayRequest& request,
+                                            rpc::Context& context) override;
   Result<AccountReply> tip(const google::protobuf::Empty& request, rpc::Context& context) override;
   Result<AccountReply> look(const google::protobuf::Empty& request,
                             rpc::Context& context) const override;
