@@ -209,10 +209,11 @@ Result<void> Cluster::read_all() {
   ++statistics_.resync_count;
   const bool is_another = ClusterTable::id_in(*snapshot) != table_.mark().id;
   const bool is_set_back = snapshot->revision < seen_before;
-  if (is_another || is_set_back) was_replaced(seen_before, snapshot->revision);
-  if (is_another) {
+  if (is_another && !directory_.is_shared()) {
     table_.load(*snapshot);
-  } else if (!is_set_back) {
+  } else if (is_another || is_set_back) {
+    table_.note_replaced();
+  } else {
     table_.merge(*snapshot);
   }
   checked_to_ = snapshot->revision;
@@ -230,7 +231,11 @@ Result<void> Cluster::read_recent() {
   // Another directory may have answered.
   auto same = check_identity(deadline);
   if (!same && same.error().code() != Code::failed_precondition) return same;
-  if (!same || recent->revision < seen_before) return read_all();
+  if (!same || recent->revision < seen_before) {
+    table_.note_replaced();
+    note_table();
+    return Error(Code::failed_precondition, "the directory was replaced or set back");
+  }
   ++statistics_.resync_count;
   checked_to_ = recent->revision;
   const bool is_newer = table_.revision() > recent->revision;
@@ -251,10 +256,11 @@ Result<void> Cluster::check_identity(Deadline deadline) {
   return Error(Code::failed_precondition, "the directory was replaced or set back");
 }
 
-void Cluster::was_replaced(Directory::Revision seen, Directory::Revision revision) {
+// Whatever the lease: another directory may even know one of that number.
+void Cluster::was_replaced() {
   if (keeper_ == nullptr || !directory_.is_shared()) return;
   log_.error("the directory was replaced or set back while the node was in the cluster",
-             {{"seen", seen}, {"revision", revision}});
+             {{"seen", table_.revision()}});
   membership_.lose();
 }
 
@@ -270,6 +276,7 @@ void Cluster::changed() {
 }
 
 void Cluster::note_table() {
+  if (table_.is_replaced()) was_replaced();
   // Our entry was removed, so other nodes may own our partitions by now.
   if (table_.revision() >= self_.epoch && table_.find(ClusterTable::name_of(self_)) == nullptr) {
     membership_.lose();
@@ -368,8 +375,8 @@ void Cluster::look_up() {
     if (coroutine::is_cancelled()) return;
     if (known) {
       changed();
-    } else if (known.error().code() == Code::failed_precondition) {
-      look_again_.set();
+    } else {
+      note_table();
     }
     for (const auto& place : due) doubts_.settle(place, known_of(place));
     if (!coroutine::sleep_for(options_.look_up_interval_min)) return;

@@ -162,7 +162,7 @@ class Cluster : private detail::Tenants {
   Result<void> read_all();
   Result<void> read_recent();
   Result<void> check_identity(Deadline deadline);
-  void was_replaced(Directory::Revision seen, Directory::Revision revision);
+  void was_replaced();
   detail::Doubts::Known known_of(const detail::Doubts::Place& place) const;
   void changed();
 

@@ -68,6 +68,10 @@ class ClusterTable {
   // The same for a change that the watch tells: no change before it will come.
   void follow(const Directory::Change& change);
 
+  // An answer has shown that the directory was replaced or set back; true until the next load().
+  void note_replaced() { is_replaced_ = true; }
+  bool is_replaced() const { return is_replaced_; }
+
   // The latest that it has seen.
   Directory::Revision revision() const { return revision_; }
   // All changes before this revision are known, unless a watch has missed some: the next watch
@@ -128,6 +132,7 @@ class ClusterTable {
   // By NAME.INCARNATION, when the latest nodes have left.
   std::map<std::string, Directory::Revision, std::less<>> gone_;
   std::set<std::string, std::less<>> others_;  // The keys of all other entries.
+  bool is_replaced_ = false;
   std::uint64_t unreadable_count_ = 0;
 };
 

@@ -17,6 +17,7 @@ Result<void> merge_keys(Directory& directory, ClusterTable& table, std::set<std:
   const auto some = directory.read(keys, deadline);
   if (!some) return some.error();
   if (ClusterTable::id_in(*some) != table.mark().id || some->revision < seen_before) {
+    table.note_replaced();
     return Error(Code::failed_precondition, "the directory was replaced or set back");
   }
   table.merge(keys, *some);
