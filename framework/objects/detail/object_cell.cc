@@ -254,6 +254,13 @@ void ObjectCell::cancel_handlers() {
   }
 }
 
+bool ObjectCell::wait_until_alone(Deadline deadline) {
+  while (outside_count_ > 0) {
+    if (!none_outside_.wait(deadline)) return false;
+  }
+  return wait_for_writer(deadline).has_value();
+}
+
 void ObjectCell::drop() {
   // Handlers that were told to leave need no turn to do so. They use the object until they have
   // left, so this wait ignores cancellation.

@@ -111,6 +111,9 @@ class ObjectCell {
   // has written nothing. Requires the exclusive turn. When saving fails the object stays. A
   // destroyed object gets no on_deactivate().
   Result<void> deactivate(Deadline deadline, bool releases);
+  // Suspends until no handler is without its turn, and no write is shared. False when the deadline
+  // passed or the task was cancelled.
+  bool wait_until_alone(Deadline deadline);
   // Drops the object without on_deactivate() or saving. Suspends. Requires the exclusive turn.
   void drop();
   // Announces that the object is about to leave: handlers that wait without a turn are woken,

@@ -191,13 +191,15 @@ bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
     cell.set_closing(false);
     return false;
   }
-  if (cell.has_stale_object()) {
+  // A handler without its turn may be the caller of this very call.
+  const bool is_alone = !cell.has_stale_object() || cell.wait_until_alone(deadline);
+  if (is_alone && cell.has_stale_object()) {
     note_size(cell, 0);
     cell.drop();
     saver_.forget(cell);
   }
   cell.set_closing(false);
-  return true;
+  return is_alone;
 }
 
 void ObjectHost::drop_soon(ObjectCell& cell) {

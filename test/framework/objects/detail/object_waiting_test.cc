@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -22,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::fails_with;
 using test::Puppet;
+using test::PuppetClient;
 using test::PuppetStage;
 
 class ObjectWaitingTest : public testing::Test {
@@ -168,20 +170,20 @@ TEST_F(ObjectWaitingTest, ACallBackIsNoCycleDuringWorkOutside) {
     if (puppet.id() == "b") {
       // Calls back, which would be a deadlock if "a" had its turn.
       return puppet.state().value() == 0 ? [&]() -> Result<void> {
-        COROLANE_TRY(test::PuppetClient(puppet.router(), "a").look({}));
+        COROLANE_TRY(PuppetClient(puppet.router(), "a").look({}));
         return {};
       }()
                                          : Result<void>();
     }
     return puppet.outside([&]() -> Result<void> {
-      COROLANE_TRY(test::PuppetClient(puppet.router(), "b").run({}));
+      COROLANE_TRY(PuppetClient(puppet.router(), "b").run({}));
       return {};
     });
   };
   EXPECT_TRUE(call(call_b));
   EXPECT_THAT(call([&](Puppet& puppet) -> Result<void> {
                 if (puppet.id() == "b") return call_b(puppet);
-                COROLANE_TRY(test::PuppetClient(puppet.router(), "b").run({}));
+                COROLANE_TRY(PuppetClient(puppet.router(), "b").run({}));
                 return {};
               }),
               fails_with(Code::failed_precondition));
@@ -195,6 +197,28 @@ TEST_F(ObjectWaitingTest, WorkOutsideEndsAtItsDeadline) {
     return {};
   }));
   EXPECT_EQ(stage_.puppet("a").look({})->value(), 1);
+}
+
+// The call finds an object of an earlier ownership, which is dropped when its handlers have left:
+// also the one that has made this call.
+TEST_F(ObjectWaitingTest, WorkOutsideThatCallsItsOwnStaleObjectEnds) {
+  for (const bool in_a_task_of_its_own : {false, true}) {
+    const std::uint64_t epoch = in_a_task_of_its_own ? 3 : 2;
+    auto calling = begin([&](Puppet& puppet) -> Result<void> {
+      return puppet.outside([&]() -> Result<void> {
+        COROLANE_TRY(coroutine::sleep_for(1s));
+        const auto look = [&]() -> Result<void> {
+          COROLANE_TRY(PuppetClient(puppet.router(), "a").look({}));
+          return {};
+        };
+        if (!in_a_task_of_its_own) return look();
+        return coroutine::spawn("look", look).join(Deadline::never());
+      });
+    });
+    stage_.own_all(epoch);
+    EXPECT_FALSE(calling.join(Deadline::after(5s)));
+    EXPECT_TRUE(set(1));
+  }
 }
 
 TEST_F(ObjectWaitingTest, WorkOutsideThatThrowsLeavesTheObjectUsable) {
