@@ -378,7 +378,11 @@ void Cluster::look_up() {
     } else {
       note_table();
     }
-    for (const auto& place : due) doubts_.settle(place, known_of(place));
+    for (const auto& place : due) {
+      doubts_.settle(place, known_of(place));
+      // The node that should claim it may have missed that another one has left.
+      if (!known_of(place).is_there) look_again_.set();
+    }
     if (!coroutine::sleep_for(options_.look_up_interval_min)) return;
   }
 }
