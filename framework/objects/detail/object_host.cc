@@ -174,7 +174,12 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
     // A call that finds the object inactive activates it, which needs the exclusive turn.
     const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
     if (!turn.take(is_shared, context.deadline())) return late(cell, context);
-    if (cell.is_current() && !cell.hides_change_from(method)) {
+    bool is_ready = cell.is_current() && !cell.hides_change_from(method);
+    if (!is_ready && !is_shared && !cell.has_stale_object() && !is_on_the_move(cell)) {
+      if (auto made = make_ready(cell, failed_before, context.deadline()); !made) return made;
+      is_ready = cell.is_current();  // Otherwise an earlier call has destroyed it.
+    }
+    if (is_ready) {
       // The same request may be running already, without a turn: this one waits for its end.
       const auto& request_id = context.object()->request_id;
       auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
@@ -182,18 +187,14 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
       const auto ended = same->ended();
       turn.end();
       if (!ended->wait(context.deadline())) return late(cell, context).with_maybe_executed();
-    } else if (is_shared) {
-      turn.end();
-    } else if (cell.has_stale_object()) {
-      turn.end();
+      continue;
+    }
+    turn.end();
+    if (is_shared) continue;
+    if (cell.has_stale_object()) {
       if (!drop_stale(cell, context.deadline())) return late(cell, context);
     } else if (is_on_the_move(cell)) {
-      turn.end();
       if (auto decided = wait_for_move(type, context); !decided) return decided;
-    } else {
-      if (auto made = make_ready(cell, failed_before, context.deadline()); !made) return made;
-      if (cell.is_current()) break;
-      turn.end();  // An earlier call has destroyed it, and that is stored now.
     }
   }
   if (!cell.is_owned()) {

@@ -124,5 +124,32 @@ TEST_F(ObjectRequestsTest, TheSameRequestWaitsForTheFirst) {
   EXPECT_EQ(run_count, 1);
 }
 
+// It also stores the change of a third call, which the store has refused before.
+TEST_F(ObjectRequestsTest, TheSameRequestWaitsForTheFirstBehindAChangeThatIsNotStored) {
+  int run_count = 0;
+  test::Puppet::Strings strings;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    ++run_count;
+    return puppet.outside([] { return coroutine::sleep_for(1s); });
+  };
+  test::PuppetStage stage(store_, strings);
+  const rpc::CallOptions options{.request_id = {.caller = "client", .sequence = 1}};
+  auto run = [&] { return stage.puppet("a").run({}, options); };
+  auto first = coroutine::spawn("call", run);
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  store_.cut();
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    ++run_count;
+    puppet.change().set_value(1);
+    return {};
+  };
+  EXPECT_FALSE(stage.puppet("a").run_for_good({}));
+  store_.mend();
+  auto again = coroutine::spawn("call", run);
+  EXPECT_TRUE(first.join(Deadline::never()));
+  EXPECT_TRUE(again.join(Deadline::never()));
+  EXPECT_EQ(run_count, 2);
+}
+
 }  // namespace
 }  // namespace corolane::framework::detail
