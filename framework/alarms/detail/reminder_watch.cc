@@ -43,8 +43,8 @@ Result<void> ReminderWatch::start(std::vector<RemindedType*> types) {
 
 void ReminderWatch::note(RemindedType& type, std::string_view id, WallTime time) {
   if (time > clock_.now() + options_.horizon) return;
-  const bool is_first = sleepers_.empty() || time < std::get<WallTime>(*sleepers_.begin());
-  sleepers_.emplace(time, &type, id);
+  const bool is_first = sleepers_.empty() || time < sleepers_.begin()->time;
+  sleepers_.insert({.time = time, .type = &type, .id = std::string(id)});
   if (is_first) news_.set();
 }
 
@@ -60,7 +60,7 @@ void ReminderWatch::run() {
     TimePoint next = look_at_;
     if (!has_all) next = std::min(next, now() + Duration(retry_interval));
     if (!sleepers_.empty()) {
-      next = std::min(next, now() + clock_.step_towards(std::get<WallTime>(*sleepers_.begin())));
+      next = std::min(next, now() + clock_.step_towards(sleepers_.begin()->time));
     }
     static_cast<void>(news_.wait(Deadline::at(next)));
   }
@@ -124,7 +124,7 @@ std::size_t ReminderWatch::add(const std::vector<DueObject>& found) {
   for (const DueObject& object : found) {
     RemindedType* const type = type_of(object.type);
     if (type == nullptr || type->ownership().epoch(type->partition_of(object.id)) == 0) continue;
-    if (sleepers_.emplace(object.wake_at, type, object.id).second) ++count;
+    if (sleepers_.insert({.time = object.wake_at, .type = type, .id = object.id}).second) ++count;
   }
   return count;
 }
@@ -136,7 +136,7 @@ RemindedType* ReminderWatch::type_of(std::string_view name) const {
 
 // Returns false when cancelled.
 bool ReminderWatch::wake_due() {
-  while (!sleepers_.empty() && std::get<WallTime>(*sleepers_.begin()) <= clock_.now()) {
+  while (!sleepers_.empty() && sleepers_.begin()->time <= clock_.now()) {
     Sleeper sleeper = std::move(sleepers_.extract(sleepers_.begin()).value());
     auto slot = slots_.hold(Deadline::never());
     if (!slot) return false;

@@ -72,7 +72,17 @@ class ReminderWatch {
   void note(RemindedType& type, std::string_view id, WallTime time);
 
  private:
-  using Sleeper = std::tuple<WallTime, RemindedType*, std::string>;
+  // Ordered by name, since the addresses of types differ between two runs of one simulation.
+  struct Sleeper {
+    WallTime time;
+    RemindedType* type;
+    std::string id;
+
+    friend bool operator<(const Sleeper& a, const Sleeper& b) {
+      return std::tuple(a.time, a.type->name(), std::string_view(a.id)) <
+             std::tuple(b.time, b.type->name(), std::string_view(b.id));
+    }
+  };
   // An ownership, and the epoch of each partition at its last query.
   struct Look {
     const Ownership* ownership;
