@@ -130,6 +130,20 @@ class CheckerTest(unittest.TestCase):
             found = checker.check_fences(REPLIES[:1], keeps)
             self.assert_found(found, "node-1.1 served at 15, its last keepalive was none")
 
+    def test_i1_the_store_proves_a_reply_after_the_lease(self):
+        late = replace(REPLIES[0], at=56 + checker.SERVING_TIME_MAX_NS, is_proven=True)
+        self.assertEqual(checker.check_owners([*REPLIES, late]), [])
+        self.assertEqual(checker.check_fences([late], KEEPS), [])
+
+    def test_records_are_missing(self):
+        def found(replies=REPLIES, keeps=KEEPS, writes=WRITES):
+            return checker.check_recorded(CALLS, replies, keeps, writes)
+
+        self.assertEqual(found(), [])
+        self.assert_found(found(replies=[]), "I1 no reply is recorded")
+        self.assert_found(found(keeps=[]), "I1 no keepalive is recorded")
+        self.assert_found(found(writes=[]), "I2 no write is recorded")
+
     def test_i2_an_epoch_falls(self):
         found = checker.check_writes(changed(WRITES, 4, epoch=5))
         self.assert_found(found, "I2 Game g: epoch 5 wrote after epoch 9")
@@ -233,9 +247,11 @@ class RecordsTest(unittest.TestCase):
         lines = [
             "2026-02-01T12:00:00.123Z info    node serves name=node-1\n",
             "2026-02-01T12:00:00.123Z debug   object replies type=corolane.services.chess.Game "
-            'id="run g" epoch=7 version=3 at=12 caller="w \\"x\\"" sequence=4\n',
+            'id="run g" epoch=7 version=3 at=12 proven=0 caller="w \\"x\\"" sequence=4\n',
             "2026-02-01T12:00:00.123Z debug   object replies type=a.B id=c epoch=7 version=0 at=13 "
             'caller="" sequence=0\n',
+            "2026-02-01T12:00:00.123Z debug   object replies type=a.B id=c epoch=7 version=0 at=14 "
+            'proven=1 caller="" sequence=0\n',
             "2026-02-01T12:00:00.123Z debug   lease kept at=14\n",
             "2026-02-01T12:00:00.123Z debug   object replies type=a.B id=c epo",
         ]
@@ -244,6 +260,7 @@ class RecordsTest(unittest.TestCase):
             [
                 Reply("node-1.1", "Game run g", 7, 3, 12, 'w "x"', 4),
                 Reply("node-1.1", "B c", 7, 0, 13, "", 0),
+                Reply("node-1.1", "B c", 7, 0, 14, "", 0, is_proven=True),
                 Kept("node-1.1", 14),
             ],
         )

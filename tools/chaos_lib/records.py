@@ -41,6 +41,7 @@ class Reply:
     at: int
     caller: str = ""
     sequence: int = 0
+    is_proven: bool = False  # The store has proven it; the lease had ended.
 
     @property
     def id(self):
@@ -90,7 +91,7 @@ def read_history(lines):
 
 REPLY_LINE = re.compile(
     r'object replies type=(\S+) id=("(?:[^"\\]|\\.)*"|\S+) epoch=(\d+) version=(\d+) at=(\d+) '
-    r'caller=("(?:[^"\\]|\\.)*"|\S+) sequence=(\d+)$'
+    r'(?:proven=([01]) )?caller=("(?:[^"\\]|\\.)*"|\S+) sequence=(\d+)$'
 )
 
 
@@ -110,7 +111,7 @@ def read_log(node, lines):
         found = REPLY_LINE.search(line)
         if not found:
             continue
-        kind, name, epoch, version, at, caller, sequence = found.groups()
+        kind, name, epoch, version, at, proven, caller, sequence = found.groups()
         yield Reply(
             node=node,
             object=f"{short_type(kind)} {unquoted(name)}",
@@ -119,6 +120,7 @@ def read_log(node, lines):
             at=int(at),
             caller=unquoted(caller),
             sequence=int(sequence),
+            is_proven=proven == "1",
         )
 
 
