@@ -143,6 +143,7 @@ void Cluster::run() {
     // Control tasks have reserved stacks, so these always get one.
     static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
+    static_cast<void>(work.spawn("check nodes", [this] { check_nodes(); }, control));
     static_cast<void>(work.spawn("look up owners", [this] { look_up(); }, control));
     static_cast<void>(work.spawn("claim partitions", [this] { claim_partitions(); }, control));
     static_cast<void>(work.spawn("hand over partitions", [this] { give_partitions(); }, control));
@@ -344,6 +345,14 @@ void Cluster::resync() {
   }
 }
 
+void Cluster::check_nodes() {
+  while (coroutine::sleep_for(options_.node_check_interval)) {
+    const auto recent = directory_.list_since(ClusterTable::nodes_prefix(), checked_to_,
+                                              Deadline::after(options_.partitions.commit_time_max));
+    if (recent && !table_.has_nodes(*recent)) look_again_.set();
+  }
+}
+
 void Cluster::doubt(const Placement& placement, Partition partition) {
   doubts_.raise({placement, partition}, known_of({placement, partition}));
   doubted_.set();
@@ -378,11 +387,7 @@ void Cluster::look_up() {
     } else {
       note_table();
     }
-    for (const auto& place : due) {
-      doubts_.settle(place, known_of(place));
-      // The node that should claim it may have missed that another one has left.
-      if (!known_of(place).is_there) look_again_.set();
-    }
+    for (const auto& place : due) doubts_.settle(place, known_of(place));
     if (!coroutine::sleep_for(options_.look_up_interval_min)) return;
   }
 }

@@ -54,6 +54,9 @@ class Cluster : private detail::Tenants {
     // The directory may lose a notification (etcd's watches), so what has changed is read again at
     // this interval.
     Duration resync_interval = std::chrono::seconds(30);
+    // The nodes are compared more often: one that is taken for alive keeps this node from claiming
+    // its partitions, and calls cannot tell, since they wait on other nodes.
+    Duration node_check_interval = std::chrono::seconds(5);
     // The shortest time between two such reads, and the pause between attempts to reach a directory
     // that is away.
     Duration retry_interval = std::chrono::milliseconds(250);
@@ -156,6 +159,7 @@ class Cluster : private detail::Tenants {
   Result<void> wait_to_rejoin();
   void follow();
   void resync();
+  void check_nodes();
   void look_up();
   void claim_partitions();
   void give_partitions();

@@ -167,6 +167,19 @@ bool ClusterTable::merge(const Directory::Recent& recent) {
   return true;
 }
 
+bool ClusterTable::has_nodes(const Directory::Recent& recent) const {
+  if (revision_ > recent.revision) return true;
+  const auto is_known = [this](const Directory::Entry& entry) {
+    const auto found = nodes_.find(std::string_view(entry.key).substr(nodes_prefix().size()));
+    const bool is_readable = found != nodes_.end() && found->second.epoch == entry.created_at;
+    return is_readable || others_.contains(entry.key);
+  };
+  const auto unreadable = std::ranges::count_if(
+      others_, [](const std::string& other) { return other.starts_with(nodes_prefix()); });
+  return nodes_.size() + static_cast<std::size_t>(unreadable) == recent.entry_count &&
+         std::ranges::all_of(recent.entries, is_known);
+}
+
 void ClusterTable::apply(const Directory::Change& change) {
   if (change.is_removed) {
     remove(change.entry);

@@ -41,6 +41,7 @@ class ClusterTable {
     return member.name + "." + member.incarnation;
   }
   static std::string node_key(std::string_view name) { return key("nodes/", name); }
+  static std::string nodes_prefix() { return node_key({}); }
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
   static std::string partition_key(const Placement& placement, Partition partition);
   static std::string to_value(const Member& member);
@@ -63,6 +64,9 @@ class ClusterTable {
   // Returns false when the table has other entries than the directory, so that it must be merged
   // with all of them. Nothing is known of that when the table is the newer one.
   [[nodiscard]] bool merge(const Directory::Recent& recent);
+  // Whether it has the same nodes: `recent` is what has changed of them since a time at which it
+  // had all of them. True when nothing is known of that, since the table is the newer one.
+  bool has_nodes(const Directory::Recent& recent) const;
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
   // The same for a change that the watch tells: no change before it will come.

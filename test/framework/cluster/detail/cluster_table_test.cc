@@ -267,6 +267,29 @@ TEST_F(ClusterTableTest, RecentChangesTellWhetherAnythingElseIsMissing) {
       << "what drained is gone, too";
 }
 
+TEST_F(ClusterTableTest, TheNodesOfADirectoryAreCompared) {
+  put("nodes/a.1", whole_node, 3);
+  put("nodes/b.1", "not readable", 4);
+  put("partitions/~/7", "a.1 3", 5);
+  const auto node = [](std::string key, Directory::Revision created_at) {
+    return Directory::Entry{
+        .key = std::move(key), .value = "", .created_at = created_at, .modified_at = created_at};
+  };
+  EXPECT_TRUE(table_.has_nodes({.revision = 9, .entry_count = 2}));
+  EXPECT_TRUE(table_.has_nodes(
+      {.revision = 9, .entry_count = 2, .entries = {node("nodes/a.1", 3), node("nodes/b.1", 4)}}));
+  EXPECT_FALSE(table_.has_nodes({.revision = 9, .entry_count = 1})) << "one has left";
+  EXPECT_FALSE(
+      table_.has_nodes({.revision = 9, .entry_count = 3, .entries = {node("nodes/c.1", 9)}}));
+  EXPECT_FALSE(
+      table_.has_nodes({.revision = 9, .entry_count = 2, .entries = {node("nodes/c.1", 9)}}))
+      << "one has come, and one has left";
+  EXPECT_FALSE(
+      table_.has_nodes({.revision = 9, .entry_count = 2, .entries = {node("nodes/a.1", 9)}}))
+      << "another process of that name";
+  EXPECT_TRUE(table_.has_nodes({.revision = 4, .entry_count = 1})) << "the table is the newer one";
+}
+
 TEST_F(ClusterTableTest, AWatchBeginsBeforeTheFirstChangeThatMayBeMissing) {
   EXPECT_EQ(table_.next_to_watch(), 1U);
   table_.load({.revision = 20});
