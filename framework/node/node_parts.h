@@ -11,6 +11,7 @@
 #include "framework/cluster/ownership.h"
 #include "framework/directory/directory.h"
 #include "framework/node/node.h"
+#include "framework/node/shard_loops.h"
 #include "framework/store/store.h"
 #include "framework/time/wall_clock.h"
 
@@ -24,6 +25,7 @@ struct Node::Parts {
   WallClock wall_clock = {};
   Cluster::Options cluster = {};
   Witness* witness = nullptr;  // Outlives the node.
+  std::shared_ptr<ShardLoops> shard_loops = std::make_shared<ThreadLoops>();
 };
 
 }  // namespace corolane::framework

@@ -126,7 +126,7 @@ Result<void> Node::open_shards() {
   const std::size_t count = config_.shard_count();
   // Builds protobuf's lazy reflection data before there are other threads.
   static_cast<void>(ObjectRecord::default_instance().GetReflection());
-  if (auto grown = shards_->grow(count, surroundings(),
+  if (auto grown = shards_->grow(count, *parts_->shard_loops, surroundings(),
                                  {.stacks = {.stack_count_max = config_.stacks.count_max / count}});
       !grown) {
     return grown;

@@ -32,10 +32,11 @@ struct Calls {
 
 }  // namespace
 
-Result<void> ShardSet::grow(std::size_t count, const Shard::Surroundings& surroundings,
+Result<void> ShardSet::grow(std::size_t count, ShardLoops& loops,
+                            const Shard::Surroundings& surroundings,
                             const coroutine::Scheduler::Options& options) {
   while (this->count() < count) {
-    threads_.push_back(std::make_unique<ShardThread>(this->count(), surroundings, options));
+    threads_.push_back(std::make_unique<ShardThread>(loops, this->count(), surroundings, options));
     // One by one: the first failure ends the attempt.
     if (auto ready = threads_.back()->wait_until_ready(); !ready) return ready;
   }

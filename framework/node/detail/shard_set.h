@@ -23,8 +23,8 @@ class ShardSet {
   ShardSet& operator=(const ShardSet&) = delete;
 
   // Starts a thread per further shard, up to `count` shards in all. Suspends until they are ready.
-  // Fails when the system has no more threads or memory.
-  Result<void> grow(std::size_t count, const Shard::Surroundings& surroundings,
+  // Fails when the system has no more threads or memory. `loops` outlive the set.
+  Result<void> grow(std::size_t count, ShardLoops& loops, const Shard::Surroundings& surroundings,
                     const coroutine::Scheduler::Options& options);
   // Introduces the shards to one another: from now on each calls the objects of all.
   void introduce();

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "framework/node/detail/shard_thread.h"
 
-#include <pthread.h>
-
-#include <string>
 #include <utility>
 
 #include "coroutine/wait_queue.h"
-#include "net/uv/event_loop.h"
-#include "net/uv/uv_network.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -22,29 +17,23 @@ constexpr coroutine::TaskOptions node_work = {.stack_size_bytes = 256 * 1024,
 
 using coroutine::Cancellation;
 
-ShardThread::ShardThread(std::size_t index, const Shard::Surroundings& surroundings,
+ShardThread::ShardThread(ShardLoops& loops, std::size_t index,
+                         const Shard::Surroundings& surroundings,
                          const coroutine::Scheduler::Options& options)
     : index_(index),
       surroundings_(surroundings),
       home_(coroutine::Scheduler::current()),
-      thread_([this, options] { main(options); }) {}
+      loop_(loops.begin(
+          index, options, [this](net::Network& network) { live(network); },
+          [this](const Result<void>& ran) { end(ran); })) {}
 
 ShardThread::~ShardThread() {
   static_cast<void>(wait_until_ready());
   if (is_ready_) scheduler_->post([this] { stop_->set(); });
   while (!has_ended_) changed_.wait(Deadline::never(), Cancellation::ignore);
-  thread_.join();
 }
 
-void ShardThread::main(const coroutine::Scheduler::Options& options) {
-  ::pthread_setname_np(::pthread_self(), ("shard " + std::to_string(index_)).c_str());
-  Result<void> ran;
-  {
-    net::EventLoop loop;
-    net::UvNetwork network(loop);
-    coroutine::Scheduler scheduler(loop, options);
-    ran = scheduler.run("shard", [this, &network] { live(network); });
-  }
+void ShardThread::end(const Result<void>& ran) {
   home_.post([this, ran] {
     has_ended_ = true;
     if (!ran) failure_ = ran;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A shard on a thread of its own, with its loop, network and scheduler.
+// A shard with a loop of its own, on another thread than the node's.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "coroutine/base/result.h"
 #include "coroutine/call_on.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "framework/node/shard.h"
+#include "framework/node/shard_loops.h"
 
 namespace corolane::framework::detail {
 
@@ -20,8 +20,8 @@ class ShardThread {
   using Work = std::function<Result<void>(Shard& shard)>;
 
   // Starts the thread at once. Constructed and used by tasks of one scheduler, which outlives it.
-  // `surroundings` outlive it as well.
-  ShardThread(std::size_t index, const Shard::Surroundings& surroundings,
+  // `loops` and `surroundings` outlive it as well.
+  ShardThread(ShardLoops& loops, std::size_t index, const Shard::Surroundings& surroundings,
               const coroutine::Scheduler::Options& options);
   // Ends the thread, and suspends until it has ended.
   ~ShardThread();
@@ -37,8 +37,8 @@ class ShardThread {
   Shard& shard() const { return *shard_; }
 
  private:
-  void main(const coroutine::Scheduler::Options& options);
   void live(net::Network& network);
+  void end(const Result<void>& ran);
 
   const std::size_t index_;
   const Shard::Surroundings surroundings_;
@@ -52,7 +52,7 @@ class ShardThread {
   bool is_ready_ = false;
   bool has_ended_ = false;
   Result<void> failure_;
-  std::thread thread_;
+  std::unique_ptr<ShardLoop> loop_;
 };
 
 }  // namespace corolane::framework::detail
