@@ -11,6 +11,7 @@
 #include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
 #include "framework/testing/host.h"
+#include "framework/testing/host_loops.h"
 #include "framework/wire/objects.pb.h"
 
 namespace corolane::sim {
@@ -24,6 +25,7 @@ constexpr std::uint16_t cluster_port = 8470;
 constexpr Duration stop_time_max = 5s;
 constexpr std::uint64_t knobs_concern = 10'000;
 constexpr std::uint64_t mode_concern = 20'000'000;
+constexpr std::uint64_t shards_concern = 30'000'000;
 constexpr Duration look_interval = 100ms;
 constexpr const char* mark_of_failed_start = "a node cannot start, and is started again";
 constexpr const char* mark_of_retried_call = "a call is retried and answered";
@@ -133,7 +135,8 @@ void SimulatedCluster::live(std::size_t index) {
   config.clients.login.anonymous = true;
   config.admin.listen = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
-  config.shards = 1;
+  test::Random dice = simulation_.dice(shards_concern + process.number);
+  config.shards = options_.shards.value_or(1U << dice.below(3));
   // Nodes of both kinds belong to one cluster.
   config.cluster.without_directory =
       options_.without_directory.value_or(simulation_.dice(mode_concern + process.number).one_in(2)
@@ -153,7 +156,8 @@ void SimulatedCluster::live(std::size_t index) {
                         .directory = directory_.directory_of(process.host),
                         .clock = fence_clock(),
                         .cluster = cluster,
-                        .witness = &process});
+                        .witness = &process,
+                        .shard_loops = std::make_shared<HostLoops>(fabric_, process.host)});
   framework::add_node_pages(node.admin(), node);
   set_up_(node);
   coroutine::Event leave("the shutdown of a node");

@@ -36,18 +36,19 @@ net::Network& Fabric::network_of(Host& host) {
 }
 
 std::string Fabric::address_of(const Host& host) {
-  return "10.0.0." + std::to_string(host.index());
+  return "10.0.0." + std::to_string(host.process().index());
 }
 
 HostNetwork* Fabric::find(const std::string& address) const {
   for (const auto& [index, network] : networks_) {
+    // A process comes before its threads.
     if (address_of(network->host()) == address) return network.get();
   }
   return nullptr;
 }
 
 Fabric::Link& Fabric::link(const Host& from, const Host& to) {
-  return links_[{from.index(), to.index()}];
+  return links_[{from.process().index(), to.process().index()}];
 }
 
 void Fabric::cut(const Host& from, const Host& to) { ++link(from, to).cut_count; }
@@ -129,8 +130,8 @@ void Fabric::reset_one(const Host& a, const Host& b) {
   for (const auto& weak : connections_) {
     const auto connection = weak.lock();
     if (connection == nullptr) continue;
-    const Host* const near = connection->ends[0].host;
-    const Host* const far = connection->ends[1].host;
+    const Host* const near = &connection->ends[0].host->process();
+    const Host* const far = &connection->ends[1].host->process();
     if ((near == &a && far == &b) || (near == &b && far == &a)) found.push_back(connection);
   }
   if (found.empty()) return;
@@ -189,8 +190,8 @@ std::shared_ptr<Fabric::Connection> Fabric::connect(Host& near, Host& far) {
 }
 
 bool Fabric::is_off(const Host& host) const {
-  const auto off = switched_off_.find(host.index());
-  return off != switched_off_.end() && off->second == host.life();
+  const auto off = switched_off_.find(host.process().index());
+  return off != switched_off_.end() && off->second == host.process().life();
 }
 
 }  // namespace corolane::sim

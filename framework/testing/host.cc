@@ -29,24 +29,40 @@ constexpr std::chrono::sys_time<Duration> first_day{
 
 }  // namespace
 
-Host::Host(Simulation& simulation, std::string name, std::size_t index)
+Host::Host(Simulation& simulation, std::string name, std::size_t index, Host* process)
     : simulation_(simulation),
       name_(std::move(name)),
       index_(index),
+      process_(process == nullptr ? this : process),
       chance_(simulation.dice(1'000 + index)),
       shown_(TimePoint(chance_.up_to(uptime_max))),
       shown_at_(simulation.now()) {}
 
 Host::~Host() { kill(); }
 
-void Host::start(std::function<void()> main) {
+Host& Host::thread(std::size_t number) {
+  check(process_ == this, "threads belong to a process");
+  while (threads_.size() < number) {
+    threads_.push_back(
+        &simulation_.add_thread(*this, name_ + "/" + std::to_string(threads_.size() + 1)));
+  }
+  return *threads_[number - 1];
+}
+
+Host& Host::running() {
+  const auto found = std::ranges::find_if(threads_, &Host::runs_itself);
+  return found == threads_.end() ? *this : **found;
+}
+
+void Host::start(std::function<void()> main, std::function<void()> on_end) {
   check(!is_alive_ && scheduler_ == nullptr, "a host lives one life at a time");
+  on_end_ = std::move(on_end);
   is_alive_ = true;
   ++life_;
   paused_until_ = {};
   stale_time_.reset();
   coroutine::StackPool::Options stacks;
-  if (stack_count_max_ != 0) stacks.stack_count_max = stack_count_max_;
+  if (process_->stack_count_max_ != 0) stacks.stack_count_max = process_->stack_count_max_;
   scheduler_ = std::make_unique<coroutine::Scheduler>(
       *this, coroutine::Scheduler::Options{
                  .stacks = stacks,
@@ -68,19 +84,44 @@ void Host::start(std::function<void()> main) {
 }
 
 void Host::kill() {
-  if (!is_alive_) return;
-  end_life();
-  // The host has no visible effect from here on, and its time advances by itself.
+  if (!is_alive_ || process_ != this) return;
+  // The process has no visible effect from here on, and its time advances by itself.
   afterlife_ = local(simulation_.now());
+  end_life();
+  for (Host* const thread : threads_) {
+    if (thread->is_alive_) thread->end_life();
+  }
   scheduler_->cancel();
+  unwind();
+  for (Host* const thread : threads_) {
+    check(thread->scheduler_ == nullptr, "the threads of a process end before it");
+  }
+  static_cast<void>(finish());
+}
+
+// Steps all threads until the main function has returned.
+void Host::unwind() {
   for (int steps = 0; scheduler_->step(); ++steps) {
     check(steps < last_steps_max, "the tasks of a killed host end when they are cancelled");
-    const Deadline next = scheduler_->next_step();
+    Deadline next = Deadline::never();
+    for (Host* const thread : threads_) {
+      if (thread->scheduler_ == nullptr) continue;
+      if (thread->scheduler_->step()) {
+        next = std::min(next, thread->scheduler_->next_step());
+      } else {
+        static_cast<void>(thread->finish());
+      }
+    }
+    next = std::min(next, scheduler_->next_step());  // A thread may have woken it.
     check(!next.is_never(), "a killed host has no task that waits forever");
     if (next > Deadline::at(afterlife_)) afterlife_ = next.time();
   }
-  static_cast<void>(scheduler_->finish());
+}
+
+Result<void> Host::finish() {
+  auto result = scheduler_->finish();
   bury();
+  return result;
 }
 
 // Frees all resources of a life.
@@ -92,6 +133,7 @@ void Host::bury() {
         "no stack is in use when a host has ended");
   scheduler_.reset();
   for (const auto& on_burial : on_burial_) on_burial();
+  if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
 }
 
 void Host::end_life() {
@@ -99,13 +141,21 @@ void Host::end_life() {
   for (const auto& on_death : on_death_) on_death();
 }
 
-bool Host::is_running() const {
+bool Host::runs_itself() const {
   return scheduler_ != nullptr && coroutine::Scheduler::current_or_null() == scheduler_.get();
 }
 
+bool Host::is_running() const {
+  return runs_itself() || std::ranges::any_of(threads_, &Host::runs_itself);
+}
+
 void Host::pause_until(TimePoint time) {
-  if (!stale_time_) stale_time_ = local(simulation_.now());
   paused_until_ = std::max(paused_until_, time);
+  const TimePoint now = local(simulation_.now());
+  if (!stale_time_) stale_time_ = now;
+  for (Host* const thread : threads_) {
+    if (!thread->stale_time_) thread->stale_time_ = now;
+  }
 }
 
 void Host::set_drift(std::int64_t parts_per_million) {
@@ -127,14 +177,18 @@ void Host::spawn(std::string_view name, std::function<void()> work) {
 std::string Host::tasks_text() const {
   if (!is_alive_) return "";
   coroutine::Symbols symbols;
-  return to_text(group_by_stack(scheduler_->tasks({.traces = true}), symbols));
+  std::string text = to_text(group_by_stack(scheduler_->tasks({.traces = true}), symbols));
+  for (const Host* const thread : threads_) {
+    if (thread->is_alive_) text += thread->name_ + ":\n" + thread->tasks_text();
+  }
+  return text;
 }
 
 TimePoint Host::next_step() const {
   if (!is_alive_) return TimePoint::max();
   const Deadline next = scheduler_->next_step();
   if (next.is_never()) return TimePoint::max();
-  return std::max(global(next.time()), paused_until_);
+  return std::max(process_->global(next.time()), process_->paused_until_);
 }
 
 void Host::step() {
@@ -143,9 +197,7 @@ void Host::step() {
   run_after_step();
   if (goes_on || !is_alive_) return;
   end_life();
-  auto result = scheduler_->finish();
-  check(result.has_value(), "the main function of a host throws nothing");
-  bury();
+  check(finish().has_value(), "the main function of a host throws nothing");
 }
 
 void Host::run_after_step() {
@@ -157,14 +209,14 @@ void Host::run_after_step() {
 }
 
 TimePoint Host::now() const {
-  if (!is_alive_) return afterlife_;
+  if (!process_->is_alive_) return process_->afterlife_;
   // The scheduler is the first caller: it reads the time of its turn.
   if (stale_time_) return *std::exchange(stale_time_, std::nullopt);
-  return local(simulation_.now());
+  return process_->local(simulation_.now());
 }
 
 std::chrono::sys_time<Duration> Host::time_of_day() const {
-  return first_day + simulation_.elapsed() + wall_offset_;
+  return first_day + simulation_.elapsed() + process_->wall_offset_;
 }
 
 bool Host::draw(std::span<std::byte> bytes) const {

@@ -31,8 +31,8 @@ class Simulation;
 
 class Host final : public coroutine::EventSource {
  public:
-  // Called by Simulation::add_host().
-  Host(Simulation& simulation, std::string name, std::size_t index);
+  // Called by Simulation::add_host(). With a `process` it is a further thread of that one.
+  Host(Simulation& simulation, std::string name, std::size_t index, Host* process = nullptr);
   ~Host() override;
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -41,12 +41,23 @@ class Host final : public coroutine::EventSource {
   std::size_t index() const { return index_; }
 
   // Begins a life: `main` runs as a task. The host must not be alive.
-  void start(std::function<void()> main);
-  // Ends the life between two steps. Must not be called by one of its tasks.
+  // `on_end` is called when a life has ended by itself, or with its process, and is buried.
+  void start(std::function<void()> main, std::function<void()> on_end = nullptr);
+  // Ends the life between two steps. Must not be called by one of its tasks. Its threads die, too;
+  // a thread alone cannot be killed.
   void kill();
   bool is_alive() const { return is_alive_; }
-  // Whether one of its tasks runs, or its loop.
+  // Whether one of its tasks runs, or its loop, or one of a further thread.
   bool is_running() const;
+
+  // A further thread of the process: a scheduler of its own, with the clocks, the pauses and the
+  // death of the process. Made at the first call; `number` begins at 1.
+  Host& thread(std::size_t number);
+  // Itself unless it is a thread.
+  Host& process() { return *process_; }
+  const Host& process() const { return *process_; }
+  // The thread that runs, or the process itself.
+  Host& running();
   // The number of starts; a message for one life does not reach the next one.
   std::uint64_t life() const { return life_; }
   // `on_death` is called when a life ends, before its tasks are unwound.
@@ -61,7 +72,7 @@ class Host final : public coroutine::EventSource {
   // was read.
   void pause_until(TimePoint time);
 
-  // Limits the tasks of its next life to `count`; 0: the default.
+  // Limits the tasks of its next life, in each thread, to `count`; 0: the default.
   void set_stack_count_max(std::size_t count) { stack_count_max_ = count; }
   // From now on its steady clock runs fast by `parts_per_million`, or slow when that is negative.
   void set_drift(std::int64_t parts_per_million);
@@ -96,13 +107,18 @@ class Host final : public coroutine::EventSource {
  private:
   TimePoint local(TimePoint time) const;
   TimePoint global(TimePoint local_time) const;
+  bool runs_itself() const;
   void end_life();
   void run_after_step();
+  Result<void> finish();
   void bury();
+  void unwind();
 
   Simulation& simulation_;
   const std::string name_;
   const std::size_t index_;
+  Host* const process_;         // Itself unless it is a thread.
+  std::vector<Host*> threads_;  // By number, less one; none of a thread.
   mutable test::Random chance_;
   bool is_alive_ = false;
   std::uint64_t life_ = 0;
@@ -121,6 +137,7 @@ class Host final : public coroutine::EventSource {
   coroutine::TaskGroup* tasks_ = nullptr;                                // While it is alive.
   std::vector<std::pair<std::string, std::function<void()>>> to_spawn_;  // Before `main` begins.
   std::vector<std::move_only_function<void()>> after_step_;
+  std::function<void()> on_end_;
   std::vector<std::function<void()>> on_death_;
   std::vector<std::function<void()>> on_burial_;
 };

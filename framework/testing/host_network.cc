@@ -76,8 +76,12 @@ Result<std::unique_ptr<net::Listener>> HostNetwork::listen(const net::Endpoint& 
                                                            net::ListenOptions options) {
   if (!host_.is_alive()) return Error(Code::unavailable, "the process ends");
   net::Endpoint local = endpoint;
-  if (local.port == 0) local.port = ++last_port_;
-  if (listeners_.contains(local.port)) {
+  if (local.port == 0) local.port = next_port();
+  const auto shares_it = [&](const HostNetwork* network) {
+    return network != this && options.shares_port &&
+           network->listeners_.at(local.port)->options().shares_port;
+  };
+  if (!std::ranges::all_of(listening_on(local.port), shares_it)) {
     return Error(Code::already_exists, to_string(local) + " is in use");
   }
   return std::make_unique<HostListener>(*this, local, options);
@@ -91,7 +95,7 @@ Result<std::unique_ptr<net::Stream>> HostNetwork::connect(const net::Endpoint& e
   if (peer == nullptr) {
     return Error(Code::unavailable, "connect to " + to_string(endpoint) + ": no such host");
   }
-  const net::Endpoint local{.address = Fabric::address_of(host_), .port = ++last_port_};
+  const net::Endpoint local{.address = Fabric::address_of(host_), .port = next_port()};
   const auto attempt = std::make_shared<Attempt>(host_, endpoint, local);
   fabric_.leave(host_, peer->host_, [peer, attempt](TimePoint arrival) {
     peer->fabric_.simulation_.at(arrival,
@@ -107,17 +111,34 @@ Result<std::unique_ptr<net::Stream>> HostNetwork::connect(const net::Endpoint& e
   return std::make_unique<HostStream>(fabric_, attempt->connection, 0, local, endpoint, options);
 }
 
+std::uint16_t HostNetwork::next_port() {
+  return ++fabric_.networks_.at(host_.process().index())->last_port_;
+}
+
+// The threads of the process that listen on that port.
+std::vector<HostNetwork*> HostNetwork::listening_on(std::uint16_t port) const {
+  std::vector<HostNetwork*> found;
+  for (const auto& [index, network] : fabric_.networks_) {
+    const bool is_of_process = &network->host_.process() == &host_.process();
+    if (is_of_process && network->host_.is_alive() && network->listeners_.contains(port)) {
+      found.push_back(network.get());
+    }
+  }
+  return found;
+}
+
 // The operating system answers, not the process. A switched-off machine does not answer.
 void HostNetwork::knock(const std::shared_ptr<Attempt>& attempt, std::uint16_t port) {
   if (fabric_.is_off(host_) && !host_.is_alive()) return;
-  const auto found = listeners_.find(port);
-  if (host_.is_alive() && found != listeners_.end()) {
-    attempt->connection = fabric_.connect(attempt->from, host_);
-    found->second->offer(std::make_unique<HostStream>(fabric_, attempt->connection, 1, attempt->to,
-                                                      attempt->local,
-                                                      found->second->options().stream));
-    host_.post([this, port] {
-      if (const auto place = listeners_.find(port); place != listeners_.end())
+  const auto listening = listening_on(port);
+  if (host_.is_alive() && !listening.empty()) {
+    HostNetwork& chosen = *listening[fabric_.dice_.below(listening.size())];
+    HostListener& listener = *chosen.listeners_.at(port);
+    attempt->connection = fabric_.connect(attempt->from, chosen.host_);
+    listener.offer(std::make_unique<HostStream>(fabric_, attempt->connection, 1, attempt->to,
+                                                attempt->local, listener.options().stream));
+    chosen.host_.post([&chosen, port] {
+      if (const auto place = chosen.listeners_.find(port); place != chosen.listeners_.end())
         place->second->look();
     });
   }

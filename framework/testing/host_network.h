@@ -44,10 +44,12 @@ class HostNetwork final : public net::Network {
   struct Attempt;
   void knock(const std::shared_ptr<Attempt>& attempt, std::uint16_t port);
   void answer(const std::shared_ptr<Attempt>& attempt);
+  std::uint16_t next_port();
+  std::vector<HostNetwork*> listening_on(std::uint16_t port) const;
 
   Fabric& fabric_;
   Host& host_;
-  std::uint16_t last_port_ = 40'000;
+  std::uint16_t last_port_ = 40'000;  // Used of the process alone, like an operating system's.
   std::map<std::uint16_t, HostListener*> listeners_;
 };
 

@@ -40,6 +40,11 @@ Host& Simulation::add_host(std::string name) {
   return *hosts_.emplace_back(std::make_unique<Host>(*this, std::move(name), hosts_.size()));
 }
 
+Host& Simulation::add_thread(Host& process, std::string name) {
+  return *hosts_.emplace_back(
+      std::make_unique<Host>(*this, std::move(name), hosts_.size(), &process));
+}
+
 test::Random Simulation::dice(std::uint64_t concern) const {
   SplitMix64 mixed(options_.seed * 0x100000001b3 + concern);
   return test::Random(mixed.next());

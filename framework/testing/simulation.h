@@ -51,6 +51,8 @@ class Simulation {
 
   // Lives as long as the simulation.
   Host& add_host(std::string name);
+  // Called by Host::thread().
+  Host& add_thread(Host& process, std::string name);
 
   // A separate source of randomness for one concern: draws of one concern do not affect the others.
   test::Random dice(std::uint64_t concern) const;

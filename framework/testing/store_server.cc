@@ -2,6 +2,8 @@
 // A memory store behind messages that are late or lost.
 #include "framework/testing/store_server.h"
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,11 +25,10 @@ constexpr Duration late_by_max = std::chrono::seconds(12);
 // One node's connection to the store.
 class StoreServer::Remote final : public framework::Store {
  public:
-  Remote(StoreServer& server, Host& node)
-      : server_(server), line_(server.fabric_, node, server.host_) {}
+  Remote(StoreServer& server, Host& node) : server_(server), node_(node) {}
 
   Result<std::uint64_t> next_epoch(Deadline deadline) override {
-    return line_.ask<std::uint64_t>(deadline, [&server = server_]() -> Result<std::uint64_t> {
+    return line().ask<std::uint64_t>(deadline, [&server = server_]() -> Result<std::uint64_t> {
       if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
       return server.table_.next_epoch(Deadline::never());
     });
@@ -51,7 +52,7 @@ class StoreServer::Remote final : public framework::Store {
 
   Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override {
     const Names names(key);
-    return line_.ask<void>(deadline, [&server = server_, names, epoch]() -> Result<void> {
+    return line().ask<void>(deadline, [&server = server_, names, epoch]() -> Result<void> {
       if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
       return server.table_.release(names.key(), epoch, Deadline::never());
     });
@@ -65,7 +66,7 @@ class StoreServer::Remote final : public framework::Store {
                           .bytes = std::string(object.bytes),
                           .wake_at = object.wake_at,
                           .forget_at = object.forget_at};
-    return line_.ask<void>(deadline, [&server = server_, request]() -> Result<void> {
+    return line().ask<void>(deadline, [&server = server_, request]() -> Result<void> {
       if (server.happens(server.condition_.late_one_in)) {
         server.be_late(request.names.key());
       }
@@ -82,7 +83,7 @@ class StoreServer::Remote final : public framework::Store {
                                                 framework::WallTime until, std::size_t count_max,
                                                 Deadline deadline) override {
     using Due = std::vector<framework::DueObject>;
-    return line_.ask<Due>(
+    return line().ask<Due>(
         deadline, [&server = server_, partition, until, count_max]() -> Result<Due> {
           if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
           return server.table_.due(partition, until, count_max, Deadline::never());
@@ -91,7 +92,7 @@ class StoreServer::Remote final : public framework::Store {
 
   Result<std::size_t> forget(framework::Partition partition, framework::WallTime now,
                              std::size_t count_max, Deadline deadline) override {
-    return line_.ask<std::size_t>(
+    return line().ask<std::size_t>(
         deadline, [&server = server_, partition, now, count_max]() -> Result<std::size_t> {
           if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
           return server.table_.forget(partition, now, count_max, Deadline::never());
@@ -100,7 +101,7 @@ class StoreServer::Remote final : public framework::Store {
 
   Result<framework::DirectoryMark> note_directory(const framework::DirectoryMark& mark,
                                                   bool may_replace, Deadline deadline) override {
-    return line_.ask<framework::DirectoryMark>(
+    return line().ask<framework::DirectoryMark>(
         deadline, [&server = server_, mark, may_replace]() -> Result<framework::DirectoryMark> {
           if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
           return server.table_.note_directory(mark, may_replace, Deadline::never());
@@ -127,7 +128,7 @@ class StoreServer::Remote final : public framework::Store {
   };
 
   Result<StoredObject> ask_to_seal(const Names& names, std::uint64_t epoch, Deadline deadline) {
-    return line_.ask<StoredObject>(
+    return line().ask<StoredObject>(
         deadline, [&server = server_, names, epoch]() -> Result<StoredObject> {
           if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
           server.let_late_ones_go_first(names.key());
@@ -139,12 +140,22 @@ class StoreServer::Remote final : public framework::Store {
 
   // Loads an object as a store without seals would.
   Result<StoredObject> load(const Names& names, Deadline deadline) {
-    return line_.ask<StoredObject>(deadline, [&server = server_, names]() -> Result<StoredObject> {
+    return line().ask<StoredObject>(deadline, [&server = server_, names]() -> Result<StoredObject> {
       if (auto admitted = server.admit(/*is_write=*/false); !admitted) return admitted.error();
       const ObjectKey key = names.key();
       const std::uint64_t epoch = server.table_.look(key).epoch;
       return server.table_.seal(key, epoch, Deadline::never());
     });
+  }
+
+  // Each thread of the node has a connection of its own.
+  Line& line() {
+    Host& thread = node_.running();
+    const auto made = lines_.try_emplace(thread.index(), nullptr);
+    if (made.second) {
+      made.first->second = std::make_unique<Line>(server_.fabric_, thread, server_.host_);
+    }
+    return *made.first->second;
   }
 
   static Result<void> apply(StoreServer& server, const Request& request) {
@@ -168,7 +179,8 @@ class StoreServer::Remote final : public framework::Store {
   }
 
   StoreServer& server_;
-  Line line_;
+  Host& node_;
+  std::map<std::size_t, std::unique_ptr<Line>> lines_;  // By index of the thread.
 };
 
 StoreServer::StoreServer(Simulation& simulation, Fabric& fabric, StoreWitness* witness)

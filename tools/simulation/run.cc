@@ -26,7 +26,7 @@ Market::Options market_options(std::size_t client_count) {
 }
 
 void run_market(SimulatedRun& run) {
-  SimulatedCluster cluster(run.options(), Market::set_up);
+  SimulatedCluster cluster(run.options({.shards = {}}), Market::set_up);
   Market market(cluster, run, market_options(run.plan().client_count));
   run.open(cluster);
   market.open();

@@ -163,7 +163,8 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
 
 ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition) const {
   if (route.hosted != nullptr && route.hosted->ownership().epoch(partition) != 0) {
-    const std::size_t shard = partition % peers_.size();
+    std::size_t shard = partition % peers_.size();
+    if (COROLANE_SEEDED_BUG(shard_of_caller)) shard = index_;
     return {.kind = shard == index_ ? Place::Kind::here : Place::Kind::other_shard,
             .shard = shard,
             .partition_epoch = route.hosted->ownership().epoch(partition)};

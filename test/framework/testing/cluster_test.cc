@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "coroutine/task.h"
@@ -16,6 +18,7 @@ namespace corolane::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 void host_counters(framework::Node& node) { node.host<test::Counter>(); }
@@ -37,6 +40,30 @@ TEST(SimulatedClusterTest, ServesItsClients) {
   }));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 1);
+}
+
+TEST(SimulatedClusterTest, ServesItsClientsOnAllShards) {
+  std::set<std::size_t> shards;
+  const auto set_up = [&shards](framework::Node& node) {
+    node.host<test::Counter>([&shards](framework::Shard& shard) {
+      shards.insert(shard.index());
+      return std::make_unique<test::Counter>();
+    });
+  };
+  SimulatedCluster cluster({.seed = 1, .nodes = 2, .shards = 4}, set_up);
+  const auto add_to_all = [&] {
+    for (int i = 0; i < 100; ++i) {
+      test::CounterClient counter(cluster.router("client"), std::to_string(i));
+      const auto added = counter.add_for_good(one());
+      EXPECT_TRUE(added) << added;
+    }
+  };
+  EXPECT_TRUE(cluster.run("client", add_to_all));
+  EXPECT_THAT(shards, ElementsAre(0, 1, 2, 3));
+  cluster.crash(0);
+  EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
 }
 
 TEST(SimulatedClusterTest, LosesNoWriteInACrash) {

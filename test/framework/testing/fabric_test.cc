@@ -7,12 +7,14 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/wait_queue.h"
 #include "framework/testing/host.h"
 #include "framework/testing/simulation.h"
 #include "test/net/test_sink.h"
@@ -114,6 +116,53 @@ TEST_F(FabricTest, AConnectionToAPortWithoutAListenerIsRefused) {
     EXPECT_THAT(network.connect({Fabric::address_of(server_), 8}, Deadline::after(1s)),
                 fails_with(Code::unavailable));
   });
+}
+
+TEST_F(FabricTest, ThreadsOfAProcessShareItsPortAndItsFate) {
+  std::map<std::size_t, int> accepted;
+  net::Listener* last_listener = nullptr;
+  const auto listen = [&](Host& thread) {
+    auto listener = fabric_.network_of(thread).listen({Fabric::address_of(thread), port},
+                                                      {.shares_port = true});
+    ASSERT_TRUE(listener) << listener.error();
+    last_listener = listener->get();
+    std::vector<std::unique_ptr<net::Stream>> streams;
+    while (auto stream = (*listener)->accept(Deadline::never())) {
+      streams.push_back(*std::move(stream));
+      ++accepted[thread.index()];
+    }
+  };
+  Host& thread = server_.thread(1);
+  EXPECT_EQ(Fabric::address_of(thread), Fabric::address_of(server_));
+  server_.start([&] {
+    coroutine::WaitQueue ended("the end of a thread");
+    server_.spawn("first thread", [&] { listen(server_); });
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+    static_cast<void>(fabric_.network_of(thread));
+    thread.start([&] { listen(thread); }, [&] { server_.post([&] { ended.notify_all(); }); });
+    EXPECT_FALSE(coroutine::sleep_for(1h)) << "it is killed";
+    thread.post([&] { last_listener->close(); });
+    ended.wait(Deadline::never(), coroutine::Cancellation::ignore);
+    server_.end_tasks();
+  });
+  run([&](net::Network& network) {
+    std::vector<std::unique_ptr<net::Stream>> streams;
+    for (int i = 0; i < 20; ++i) {
+      auto stream = connect(network);
+      ASSERT_TRUE(stream) << stream.error();
+      streams.push_back(*std::move(stream));
+    }
+    simulation_.at(simulation_.now(), [this] { server_.kill(); });
+    for (const auto& stream : streams) {
+      std::array<std::byte, 1> byte{};
+      EXPECT_FALSE(stream->read_some(byte, Deadline::after(1min)));
+      EXPECT_TRUE(stream->is_closed());
+    }
+    EXPECT_FALSE(connect(network));
+  });
+  EXPECT_EQ(accepted[server_.index()] + accepted[thread.index()], 20);
+  EXPECT_GT(accepted[server_.index()], 0);
+  EXPECT_GT(accepted[thread.index()], 0);
 }
 
 TEST_F(FabricTest, BytesBehindACutWaitForItsRepair) {

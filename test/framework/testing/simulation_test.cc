@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "coroutine/wait_queue.h"
 #include "framework/testing/host.h"
 #include "net/crypto.h"
 
@@ -70,6 +72,62 @@ TEST(SimulationTest, AMessageForAnEarlierLifeDoesNotReachTheNext) {
   host.start(wait);
   simulation.run_for(2s);
   EXPECT_FALSE(is_reached);
+}
+
+TEST(SimulationTest, AThreadHasTheClockAndTheDeathOfItsProcess) {
+  Simulation simulation({.seed = 1});
+  Host& process = simulation.add_host("host");
+  Host& thread = process.thread(1);
+  EXPECT_EQ(&thread.process(), &process);
+  EXPECT_EQ(&process.thread(1), &thread);
+  TimePoint of_thread{};
+  std::vector<std::string> ends;
+  process.start([&] {
+    coroutine::WaitQueue thread_ended("the end of a thread");
+    coroutine::Event stop("the end of the process");
+    thread.start(
+        [&] {
+          of_thread = now();
+          static_cast<void>(stop.wait(Deadline::never()));
+          ends.emplace_back("thread");
+        },
+        [&] { process.post([&] { thread_ended.notify_all(); }); });
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+    EXPECT_GE(now(), of_thread);
+    EXPECT_LT(now() - of_thread, 2ms);
+    EXPECT_FALSE(coroutine::sleep_for(1h)) << "it is killed";
+    thread.post([&] { stop.set(); });
+    while (ends.empty()) thread_ended.wait(Deadline::never(), coroutine::Cancellation::ignore);
+    ends.emplace_back("process");
+  });
+  simulation.run_for(1s);
+  EXPECT_TRUE(thread.is_alive());
+  EXPECT_FALSE(process.is_running());
+  process.kill();
+  EXPECT_FALSE(thread.is_alive());
+  EXPECT_THAT(ends, ElementsAre("thread", "process"));
+  process.start([&] { thread.start([] {}); });
+  simulation.run_for(1s);
+  EXPECT_EQ(thread.life(), 2U);
+  EXPECT_FALSE(thread.is_alive()) << "a thread may end before its process";
+}
+
+TEST(SimulationTest, AThreadPausesWithItsProcess) {
+  Simulation simulation({.seed = 1});
+  Host& process = simulation.add_host("host");
+  Duration late{};
+  process.start([&] {
+    process.thread(1).start([&] {
+      const TimePoint due = now() + 1s;
+      EXPECT_TRUE(coroutine::sleep_until(Deadline::at(due)));
+      late = now() - due;
+    });
+    EXPECT_TRUE(coroutine::sleep_for(15s));
+  });
+  simulation.run_for(500ms);
+  process.pause_until(simulation.now() + 10s);
+  simulation.run_for(20s);
+  EXPECT_GE(late, 9s);
 }
 
 TEST(SimulationTest, APausedHostResumesInATurnWithAStaleTime) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The further shards of a simulated node: each is a thread of its host.
+#pragma once
+
+#include <memory>
+
+#include "framework/node/shard_loops.h"
+#include "framework/testing/fabric.h"
+#include "framework/testing/host.h"
+
+namespace corolane::sim {
+
+class HostLoops final : public framework::ShardLoops {
+ public:
+  // Both outlive it.
+  HostLoops(Fabric& fabric, Host& process) : fabric_(fabric), process_(process) {}
+
+  // The stacks are limited as those of the process, whatever `options` say.
+  std::unique_ptr<framework::ShardLoop> begin(std::size_t shard,
+                                              const coroutine::Scheduler::Options& options,
+                                              Body body, OnEnd on_end) override;
+
+ private:
+  Fabric& fabric_;
+  Host& process_;
+};
+
+}  // namespace corolane::sim
