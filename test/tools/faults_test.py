@@ -358,6 +358,14 @@ class TimingTest(unittest.TestCase):
         keeps = [*KEEPS, Kept("node-1.1", 14)]
         self.assertIsNone(timing.silence_of("node-1.1", 5, REPLIES, keeps))
 
+    def test_proven_replies_are_counted_while_the_node_is_cut_off(self):
+        proven = [replace(REPLIES[0], at=at, is_proven=True) for at in (18, 25, 26, 40)]
+        other = replace(proven[0], node="node-3.1", at=30)
+        by_lease = replace(REPLIES[0], at=30)
+        found = timing.proven_of("node-1.1", 20, 38, [*proven, other, by_lease])
+        self.assertEqual(found, timing.Proven(2, 12))
+        self.assertEqual(timing.proven_of("node-1.1", 20, 38, []), timing.Proven(0, 18))
+
     def test_a_pause_is_the_longest_call_at_a_change_of_owner(self):
         epochs = checker.epochs_of(CALLS, REPLIES)
         self.assertEqual(timing.pauses(CALLS, epochs), [30])

@@ -138,7 +138,8 @@ class Node(Process):
 class Cluster:
     PROGRAM = "services/chess/chess_node"
 
-    def __init__(self, build, folder, node_count):
+    def __init__(self, build, folder, node_count, settings=()):
+        """Each of the settings is a KEY=VALUE of all nodes."""
         self.folder = folder
         client, peer, *ports = free_ports(2 + 3 * node_count)
         self.etcd_port = client
@@ -179,6 +180,8 @@ class Cluster:
             # The bots call games and players directly, so that each call has a request id.
             *("--set", "node.clients.public_methods_only=false"),
         ]
+        for setting in settings:
+            command += ["--set", setting]
         self.nodes = [
             Node(f"node-{i + 1}", command, folder, port, admin_port, Relay(relay_port, client))
             for i, (port, admin_port, relay_port) in enumerate(zip(*[iter(ports)] * 3))

@@ -10,6 +10,9 @@ STOP_TIME_MAX = 10.0
 # Time without faults at the beginning and at the end.
 QUIET_AT_FIRST = 2.0
 QUIET_AT_LAST = 1.0
+# When --cut-off cuts nodes off, and for how long: until other nodes own all their objects.
+CUT_AT = 5.0
+CUT_DURATION = 15.0
 
 # kill      kill -9; the lease of the dead node is revoked, as its supervisor would
 # vanish    kill -9; the lease is not revoked and has to expire
@@ -57,9 +60,8 @@ def draw(seed, seconds, node_count):
 
 def cut_off(seconds, nodes):
     """Cuts off these nodes at the same time, until other nodes own all their objects."""
-    at, duration = 5.0, 15.0
-    assert at + duration + QUIET_AT_LAST <= seconds
-    return [Fault(at, "cut", node, duration) for node in nodes]
+    assert CUT_AT + CUT_DURATION + QUIET_AT_LAST <= seconds
+    return [Fault(CUT_AT, "cut", node, CUT_DURATION) for node in nodes]
 
 
 def is_alone(fault, faults):

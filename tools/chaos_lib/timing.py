@@ -90,6 +90,25 @@ def silence_of(node, cut_at, replies, keeps):
     return Silence(max(reply.at for reply in own) - last, min(claims, default=None))
 
 
+@dataclass(frozen=True)
+class Proven:
+    """How a process served without its lease."""
+
+    count: int
+    gap: int  # The longest time between two replies, in nanoseconds.
+
+
+def proven_of(node, begin, end, replies):
+    """The replies of a process in that time, which the store has proven."""
+    times = sorted(
+        reply.at
+        for reply in replies
+        if reply.node == node and reply.is_proven and begin <= reply.at < end
+    )
+    bounds = [begin, *times, end]
+    return Proven(len(times), max(b - a for a, b in zip(bounds, bounds[1:])))
+
+
 def pauses(calls, epochs):
     """For each object and each change of its owner: the duration of the longest call that was in
     flight when the new owner gave its first answer.
