@@ -106,6 +106,22 @@ MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
   return found == rows_.end() ? Row{} : found->second;
 }
 
+std::shared_ptr<const MemoryStore::Tables> MemoryStore::tables() const {
+  const std::scoped_lock lock(mutex_);
+  return std::make_shared<const Tables>(last_epoch_, rows_, floors_, directory_, waking_,
+                                        tombstones_);
+}
+
+void MemoryStore::set_back(const Tables& tables) {
+  const std::scoped_lock lock(mutex_);
+  last_epoch_ = tables.last_epoch;
+  rows_ = tables.rows;
+  floors_ = tables.floors;
+  directory_ = tables.directory;
+  waking_ = tables.waking;
+  tombstones_ = tables.tombstones;
+}
+
 void MemoryStore::set_time(Times& times, const Key& key, std::optional<WallTime>& time,
                            std::optional<WallTime> new_time) {
   const Partition partition = partition_of(key.first, key.second);

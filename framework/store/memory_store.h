@@ -9,7 +9,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -50,6 +52,11 @@ class MemoryStore : public Store {
     for (const auto& [key, row] : rows_) visit(ObjectKey{.type = key.first, .id = key.second}, row);
   }
 
+  // For simulations: all that it holds, and the way back to that. Neither suspends.
+  struct Tables;
+  std::shared_ptr<const Tables> tables() const;
+  void set_back(const Tables& tables);
+
  private:
   using Key = std::pair<std::string, std::string>;  // Type and id.
   // Rows by one of their times.
@@ -67,6 +74,15 @@ class MemoryStore : public Store {
   std::optional<DirectoryMark> directory_;
   Times waking_;
   Times tombstones_;
+};
+
+struct MemoryStore::Tables {
+  std::uint64_t last_epoch;
+  std::map<Key, Row> rows;
+  std::map<Partition, std::uint64_t> floors;
+  std::optional<DirectoryMark> directory;
+  Times waking;
+  Times tombstones;
 };
 
 }  // namespace corolane::framework

@@ -57,6 +57,9 @@ enum class FaultKind : std::uint8_t {
   full_store,    // The store refuses writes.
   mute_store,    // One of `amount` writes is applied and not answered.
   late_writes,   // One of `amount` writes is applied long after its caller gave up.
+  // The store forgets all that it has confirmed meanwhile. Not one of the standard faults: no
+  // system keeps its promises then.
+  lose_writes,
 };
 
 constexpr auto choices(FaultKind) {
@@ -87,6 +90,7 @@ constexpr auto choices(FaultKind) {
       {"full_store", FaultKind::full_store},
       {"mute_store", FaultKind::mute_store},
       {"late_writes", FaultKind::late_writes},
+      {"lose_writes", FaultKind::lose_writes},
   });
 }
 

@@ -117,6 +117,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::full_store:
     case FaultKind::mute_store:
     case FaultKind::late_writes:
+    case FaultKind::lose_writes:
       return strike_store(fault, duration);
   }
 }
@@ -300,6 +301,9 @@ void Nemesis::strike_store(const Fault& fault, Duration duration) {
     case FaultKind::late_writes:
       return with([&](Condition& c) { c.late_one_in = fault.amount; },
                   [](Condition& c) { c.late_one_in = 0; });
+    case FaultKind::lose_writes:
+      store.begin_losing();
+      return later(duration, [&store] { store.lose(); });
     default:
       return;
   }

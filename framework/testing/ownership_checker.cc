@@ -115,6 +115,39 @@ void OwnershipChecker::on_written(const framework::ObjectKey& key, std::uint64_t
   learn_requests(name, object, bytes);
 }
 
+void OwnershipChecker::on_set_back(const framework::MemoryStore& table) {
+  std::map<std::string, framework::MemoryStore::Row> rows;
+  table.for_each([&](const framework::ObjectKey& key, const framework::MemoryStore::Row& row) {
+    rows.emplace(name_of(key.type, key.id), row);
+  });
+  for (auto& [name, object] : objects_) {
+    const framework::MemoryStore::Row& row = rows[name];
+    const std::uint64_t version = row.object.version;
+    object.written_epoch = std::min(object.written_epoch, row.epoch);
+    if (version >= object.version) continue;
+    object.was_set_back = true;
+    object.version = version;
+    object.version_epoch = std::min(object.version_epoch, row.epoch);
+    std::erase_if(object.known, [&](const auto& entry) {
+      if (entry.second <= version) return false;
+      object.lost.insert(entry.first);
+      return true;
+    });
+    framework::ObjectRecord record;
+    record.ParseFromString(row.object.bytes);
+    object.callers.clear();
+    for (const framework::AppliedCaller& caller : record.callers()) {
+      object.callers[caller.caller()] = {.last = caller.last(),
+                                         .time_milliseconds = caller.time_milliseconds()};
+    }
+  }
+}
+
+std::size_t OwnershipChecker::request_count(const framework::ObjectKey& key) const {
+  const auto found = objects_.find(name_of(key.type, key.id));
+  return found == objects_.end() ? 0 : found->second.known.size();
+}
+
 // Checks I4, and collects the stored requests for I3.
 void OwnershipChecker::learn_requests(const std::string& name, Object& object,
                                       std::string_view bytes) {
@@ -170,7 +203,7 @@ void OwnershipChecker::on_call(const framework::CallRecord& record) {
   const std::string name = name_of(method.substr(0, method.find('/')), record.object);
   Object& object = objects_[name];
   const RequestId id{std::string(record.caller), record.sequence};
-  if (record.method->durable && !object.known.contains(id)) {
+  if (record.method->durable && !object.known.contains(id) && !object.lost.contains(id)) {
     violated("I3", name,
              std::string(method) + ", " + request(id) + ", was answered but is not stored");
   }
@@ -189,7 +222,7 @@ void OwnershipChecker::on_call(const framework::CallRecord& record) {
                request(id) + " was answered under epoch " + std::to_string(seen.epoch) + " after " +
                    std::to_string(past.epoch));
     }
-    if (seen.version < past.version) {
+    if (seen.version < past.version && !object.was_set_back) {
       violated("I8", name,
                request(id) + " saw version " + std::to_string(seen.version) + " after " +
                    std::to_string(past.version));

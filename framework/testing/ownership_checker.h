@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,10 +59,15 @@ class OwnershipChecker final : public StoreWitness {
   void on_sealed(const framework::ObjectKey& key, std::uint64_t epoch) override;
   void on_written(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                   std::string_view bytes) override;
+  // Nothing holds for what the store has lost: requests may take effect again, and later versions
+  // have earlier numbers. What it still has stays stored.
+  void on_set_back(const framework::MemoryStore& table) override;
   // All records have times of the same clock.
   void on_call(const framework::CallRecord& record);
 
   const Statistics& statistics() const { return statistics_; }
+  // How many requests have taken effect on an object and were not lost.
+  std::size_t request_count(const framework::ObjectKey& key) const;
 
  private:
   using RequestId = std::pair<std::string, std::uint64_t>;
@@ -86,7 +92,9 @@ class OwnershipChecker final : public StoreWitness {
     std::uint64_t version_epoch = 0;  // The epoch that wrote `version`.
     std::map<std::string, Applied, std::less<>> callers;
     std::map<RequestId, std::uint64_t> known;  // The version in which each took effect.
-    std::map<RequestId, Seen> replies;         // The latest of each.
+    std::set<RequestId> lost;                  // Those that the store has lost, and their replies.
+    bool was_set_back = false;
+    std::map<RequestId, Seen> replies;  // The latest of each.
     std::vector<Heard> heard;
   };
 

@@ -53,7 +53,9 @@ void SimulatedRun::play(SimulatedCluster& cluster) {
 
 void SimulatedRun::open(SimulatedCluster& cluster) {
   run_for(cluster, opening);
-  nemesis_.emplace(cluster, plan_.faults);
+  std::vector<Fault> faults = plan_.faults;
+  faults.insert(faults.end(), own_faults_.begin(), own_faults_.end());
+  nemesis_.emplace(cluster, std::move(faults));
   nemesis_->run_until(cluster.simulation().now() + until_part(cluster, faults_part));
 }
 

@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "coroutine/base/clock.h"
 #include "framework/testing/cluster.h"
@@ -47,6 +48,9 @@ class SimulatedRun {
   // `options` with the seed, the nodes and the order of this run. The cluster that is made of them
   // reports to this run when it is destroyed.
   SimulatedCluster::Options options(SimulatedCluster::Options options = {});
+
+  // A fault that strikes besides those of the plan. Call it before open().
+  void add_fault(Fault fault) { own_faults_.push_back(std::move(fault)); }
 
   // open() and close().
   void play(SimulatedCluster& cluster);
@@ -79,6 +83,7 @@ class SimulatedRun {
   const Trace::Reader reader_;
   std::function<bool()> has_failed_ = [] { return false; };
   bool is_ending_ = false;
+  std::vector<Fault> own_faults_;
   std::optional<Nemesis> nemesis_;
   RunResult result_;
 };

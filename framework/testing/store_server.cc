@@ -198,6 +198,16 @@ std::shared_ptr<framework::Store> StoreServer::store_of(Host& node) {
   return std::make_shared<Remote>(*this, node);
 }
 
+void StoreServer::begin_losing() {
+  if (kept_ == nullptr) kept_ = table_.tables();
+}
+
+void StoreServer::lose() {
+  if (kept_ == nullptr) return;
+  table_.set_back(*std::exchange(kept_, nullptr));
+  if (witness_ != nullptr) witness_->on_set_back(table_);
+}
+
 // Suspends a task of the server for a while, at most until another owner seals the object.
 void StoreServer::be_late(const ObjectKey& key) {
   coroutine::Event seal_comes("a seal of the same object");

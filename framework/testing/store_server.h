@@ -35,6 +35,8 @@ class StoreWitness {
   // The write created `version`.
   virtual void on_written(const framework::ObjectKey& key, std::uint64_t epoch,
                           std::uint64_t version, std::string_view bytes) = 0;
+  // The store has lost what it had confirmed, and has `table` now.
+  virtual void on_set_back(const framework::MemoryStore& table) = 0;
 
  protected:
   ~StoreWitness() = default;
@@ -65,6 +67,11 @@ class StoreServer {
   void set_condition(const Condition& condition) { condition_ = condition; }
   const Condition& condition() const { return condition_; }
 
+  // What it confirms from now on is not kept: lose() sets it back to this moment.
+  void begin_losing();
+  // Nothing without begin_losing() since the last loss.
+  void lose();
+
   Host& host() const { return host_; }
   // The stored objects, for checks.
   const framework::MemoryStore& table() const { return table_; }
@@ -85,6 +92,7 @@ class StoreServer {
   // Late writes, by the type and id of their object.
   std::multimap<std::pair<std::string, std::string>, coroutine::Event*> late_;
   framework::MemoryStore table_;
+  std::shared_ptr<const framework::MemoryStore::Tables> kept_;  // Null: all of it is kept.
   Host& host_;
 };
 

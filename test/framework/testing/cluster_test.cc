@@ -11,6 +11,7 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "test/framework/counter.h"
 #include "tools/simulation/planted_bugs.h"
 
@@ -18,6 +19,7 @@ namespace corolane::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using test::fails_with;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -209,6 +211,23 @@ TEST(SimulatedClusterTest, AReplacedDirectoryIsRefusedUntilOperatorsAcceptIt) {
   EXPECT_TRUE(cluster.owner_of("corolane.test.Counter", "7"));
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
   EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(SimulatedClusterTest, AnOwnerNoticesThatTheStoreHasLostItsWrites) {
+  SimulatedCluster cluster({.seed = 4, .nodes = 1}, host_counters);
+  const auto add = [&] {
+    return test::CounterClient(cluster.router("client"), "a").add_for_good(one());
+  };
+  EXPECT_TRUE(cluster.run("first", [&] { EXPECT_TRUE(add()); }));
+  cluster.store().begin_losing();
+  EXPECT_TRUE(cluster.run("second", [&] { EXPECT_TRUE(add()); }));
+  cluster.store().lose();
+  cluster.store().lose();
+  EXPECT_TRUE(cluster.run("third", [&] { EXPECT_THAT(add(), fails_with(Code::data_loss)); }));
+  EXPECT_TRUE(cluster.run("fourth", [&] { EXPECT_TRUE(add()); }));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "a").value(), 2)
+      << "those of the first and of the fourth";
 }
 
 TEST(SimulatedClusterTest, AnInvariantThatIsViolatedEndsTheRun) {

@@ -33,11 +33,12 @@ class OwnershipCheckerTest : public testing::Test {
       caller.set_last(stored.last);
       caller.set_time_milliseconds(stored.time_milliseconds);
     }
-    checker_.on_written({.type = "Guild", .id = "lions"}, 1, ++version_,
-                        record.SerializeAsString());
+    last_written_ = record.SerializeAsString();
+    checker_.on_written({.type = "Guild", .id = "lions"}, 1, ++version_, last_written_);
   }
 
   std::uint64_t version_ = 0;
+  std::string last_written_;
   std::vector<std::string> violations_;
   OwnershipChecker checker_{[](framework::Partition) { return 1; },
                             [this](std::string what) { violations_.push_back(std::move(what)); }};
@@ -83,6 +84,24 @@ TEST_F(OwnershipCheckerTest, CatchesALaterRequestThatIsForgottenForAnEarlierOne)
   write({{"ada", 7, 100}});
   write({{"ada", 6, 105}});
   EXPECT_THAT(violations_, ElementsAre(HasSubstr("request 7 of ada is forgotten")));
+}
+
+TEST_F(OwnershipCheckerTest, LetsARequestTakeEffectAgainWhenTheStoreHasLostIt) {
+  const framework::ObjectKey key{.type = "Guild", .id = "lions"};
+  framework::MemoryStore store;
+  ASSERT_TRUE(store.seal(key, 1, Deadline::never()));
+  write({{"ada", 1, 100}});
+  ASSERT_TRUE(store.write(key, 1, 0, {.bytes = last_written_}, Deadline::never()));
+  write({{"ada", 2, 110}});
+  EXPECT_EQ(checker_.request_count(key), 2U);
+  checker_.on_set_back(store);
+  EXPECT_EQ(checker_.request_count(key), 1U);
+  version_ = 1;
+  write({{"ada", 2, 120}});
+  EXPECT_THAT(violations_, IsEmpty());
+  write({{"ada", 1, 130}});
+  EXPECT_THAT(violations_, ElementsAre(HasSubstr("request 1 of ada took effect in version 1")))
+      << "that one was not lost";
 }
 
 TEST_F(OwnershipCheckerTest, LetsAnObjectForgetOldRequests) {
