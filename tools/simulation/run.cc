@@ -6,6 +6,7 @@
 
 #include "framework/testing/cluster.h"
 #include "framework/testing/simulated_run.h"
+#include "tools/simulation/losses.h"
 #include "tools/simulation/market.h"
 
 namespace corolane::sim {
@@ -13,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::uint64_t losses_one_in = 8;  // Seeds.
 // The limit of I6.
 constexpr Duration answer_time_max = 10s;
 
@@ -35,8 +37,23 @@ void run_market(SimulatedRun& run) {
   run.count("games", market.game_count());
 }
 
+// The store loses writes in these runs, so nodes do not rely on it alone.
+void run_losses(SimulatedRun& run) {
+  SimulatedCluster cluster(
+      run.options({.shards = {}, .without_directory = framework::WithoutDirectory::refuse}),
+      Losses::set_up);
+  Losses losses(cluster, run, {.donor_count = run.plan().client_count});
+  run.open(cluster);
+  losses.open();
+  if (run.close(cluster)) cluster.run_for(run.until_part(cluster, 1));
+}
+
 }  // namespace
 
-Scenario market_scenario() { return run_market; }
+Scenario market_scenario() {
+  return [](SimulatedRun& run) {
+    return run.plan().seed % losses_one_in == 0 ? run_losses(run) : run_market(run);
+  };
+}
 
 }  // namespace corolane::sim

@@ -47,6 +47,7 @@ constexpr Choice bugs[] = {
     {"destroyed_and_served", &SeededBugs::destroyed_and_served},
     {"retry_on_unknown", &SeededBugs::retry_on_unknown},
     {"cache_without_epoch", &SeededBugs::cache_without_epoch},
+    {"set_back_trusted", &SeededBugs::set_back_trusted},
     {"shard_of_caller", &SeededBugs::shard_of_caller},
     {"reply_after_fence", &SeededBugs::reply_after_fence},
     {"calls_after_fence", &SeededBugs::calls_after_fence},

@@ -29,6 +29,7 @@ struct SeededBugs {
   bool destroyed_and_served = false;       // A destroyed object goes on serving.
   bool retry_on_unknown = false;           // A call that may have been executed is retried.
   bool cache_without_epoch = false;        // A former owner of a partition still serves it.
+  bool set_back_trusted = false;           // An owner writes on over a store that has lost writes.
   bool shard_of_caller = false;            // Each shard has an object of its own for its callers.
   bool reply_after_fence = false;          // The clock of the fence stands still.
   bool calls_after_fence = false;          // An object of a fenced node calls other objects.

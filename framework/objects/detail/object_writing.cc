@@ -167,7 +167,8 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
   // the store was set back.
   const bool was_late = may_write_late_ && stored->version == version_ + 1;
   const bool is_forgotten = row_is_empty_ && stored->version == 0;
-  if (stored->version != version_ && !was_late && !is_forgotten) {
+  const bool is_trusted = COROLANE_SEEDED_BUG(set_back_trusted);
+  if (stored->version != version_ && !was_late && !is_forgotten && !is_trusted) {
     is_lost_ = true;
     return type_.host().lost_writes(*this, stored->version);
   }
