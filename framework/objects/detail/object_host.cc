@@ -173,6 +173,9 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
   for (;;) {
     // A call that finds the object inactive activates it, which needs the exclusive turn.
     const bool is_shared = method.read_only && cell.is_current() && !cell.hides_change();
+    if (turn.facts().callers != nullptr) {
+      if (auto may = check_may_wait(turn, method, is_shared); !may) return may;
+    }
     if (!turn.take(is_shared, context.deadline())) return late(cell, context);
     bool is_ready = cell.is_current() && !cell.hides_change_from(method);
     if (!is_ready && !is_shared && !cell.has_stale_object() && !is_on_the_move(cell)) {
@@ -378,6 +381,7 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   const rpc::CallScope::Handler scope_of_handler(scope, context.principal());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), cell.epoch(),
                                &turn);
+  turn.set_frame(&frame);
   Gate gate(*this, turn, cell, method, target.request_id, sink, stream);
   if (method.durable) turn.begin_durable();
   HostedType::MethodRecord& record = cell.type().record_of(method);
@@ -385,6 +389,7 @@ Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
   auto result = without_exceptions(cell, method.full_name, [&] {
     return record.meter.run([&] { return method.invoke(cell.object(), request, context, gate); });
   });
+  turn.set_frame(nullptr);
   if (result && stream != nullptr) result = gate.end_stream();
   record.end(result);
   if (!result) gate.undo();

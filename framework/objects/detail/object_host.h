@@ -135,6 +135,10 @@ class ObjectHost {
   // False when the object that calls another one is not ours any more: what it asks for could come
   // after what its new owner asks for. Without a lease it asks the store, and suspends.
   bool may_call_out(const CallChain::Link& caller) const;
+  // Fails with aborted, and not_executed, when the call would wait for an object whose handler
+  // waits for the caller: both would wait for their deadlines.
+  Result<void> check_call_out(const CallChain::Link& caller, const rpc::Method& method,
+                              std::string_view type, std::string_view id) const;
   // Before an object calls another one: what it has seen of earlier calls is stored first.
   // Suspends.
   Result<void> wait_for_shared_write(const CallChain::Link& caller) const;
@@ -187,6 +191,8 @@ class ObjectHost {
   // Takes a turn and makes the object ready for the handler.
   Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                      const rpc::Context& context);
+  Result<void> check_may_wait(const Turn& turn, const rpc::Method& method, bool is_shared) const;
+  bool shares_turns(std::string_view method) const;
   // Serves a method that replies with a stream.
   Result<void> stream(Turn& turn, Letter& letter, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,

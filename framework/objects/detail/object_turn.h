@@ -90,6 +90,7 @@ class ObjectHost::Turn {
   bool take(bool is_shared, Deadline deadline) {
     is_shared_ = is_shared;
     visitor_.enter(ObjectVisitor::Stage::waiting);
+    visitor_.set_shared(is_shared);
     const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
                                     : cell_.turn().try_lock_until(deadline);
     if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
@@ -105,6 +106,9 @@ class ObjectHost::Turn {
   }
   ObjectCell& cell() const { return cell_; }
   const Facts& facts() const { return visitor_.facts(); }
+  const ObjectVisitor& visitor() const { return visitor_; }
+  // Shows the running handler to others.
+  void set_frame(const CallChain::Frame* frame) { visitor_.set_frame(frame); }
   bool is_held() const { return state_ != State::none; }
   // Its handler waited without a turn and was told to leave.
   bool was_sent_away() const { return was_sent_away_; }

@@ -53,6 +53,17 @@ class ObjectVisitor {
     since_ = turn_time();
   }
 
+  // Whether it has, or waits for, a turn that others may share.
+  void set_shared(bool is_shared) { is_shared_ = is_shared; }
+  bool is_shared() const { return is_shared_; }
+  // The running handler, which outlives its time here; null: none runs.
+  void set_frame(const CallChain::Frame* frame) { frame_ = frame; }
+  // The calls of other objects that its handler waits for; null: none.
+  const CallChain::OutCall* out_calls() const {
+    const CallChain::Link* const link = frame_ == nullptr ? nullptr : frame_->own_link();
+    return link == nullptr ? nullptr : link->out_calls;
+  }
+
   const Facts& facts() const { return facts_; }
   Stage stage() const { return stage_; }
   // The start of the stage, to the precision of a loop turn.
@@ -67,6 +78,8 @@ class ObjectVisitor {
   Facts facts_;
   const coroutine::TaskId task_;
   Stage stage_ = Stage::waiting;
+  bool is_shared_ = false;
+  const CallChain::Frame* frame_ = nullptr;
   TimePoint since_;
   ObjectVisitor* next_;
   ObjectVisitor** link_;

@@ -231,6 +231,7 @@ Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::
                   .partition = route.partition_of(id),
                   .stream = stream};
   auto called = call.chain == nullptr ? Result<void>() : may_call(call);
+  const CallChain::OutCall out(call.chain.get(), method, route.type, id);
   if (called) called = call_until_final(call);
   if (!called) return std::move(called.error()).with_origin(Origin::runtime);
   return called;
@@ -241,6 +242,8 @@ Result<void> ObjectRouter::may_call(const Call& call) const {
   auto may = check_may_call(call.chain.get(), call.method.full_name, call.route.type, call.id);
   if (!may || host_ == nullptr) return may;
   if (!host_->may_call_out(*call.chain)) return not_the_owner();
+  may = host_->check_call_out(*call.chain, call.method, call.route.type, call.id);
+  if (!may) return may;
   if (!host_->has_shared_writes()) [[likely]]
     return {};
   return host_->wait_for_shared_write(*call.chain);

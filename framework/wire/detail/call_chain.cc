@@ -95,6 +95,41 @@ std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
   return calls;
 }
 
+CallChain::OutCall::OutCall(const Link* caller, const rpc::Method& method, std::string_view type,
+                            std::string_view id)
+    : method_(method), type_(type), id_(id) {
+  if (caller == nullptr) return;
+  link_ = &caller->out_calls;
+  next_ = *link_;
+  if (next_ != nullptr) next_->link_ = &next_;
+  *link_ = this;
+}
+
+CallChain::OutCall::~OutCall() {
+  if (link_ == nullptr) return;
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+}
+
+const CallChain::Link* find_call(const CallChain::Link* link, std::string_view type,
+                                 std::string_view id) {
+  for (; link != nullptr && !link->has_ended; link = link->parent.get()) {
+    if (!link->is_outside && is_of(*link, type, id)) return link;
+  }
+  return nullptr;
+}
+
+std::string text_of_calls(const CallChain::Link* link, std::string_view method,
+                          std::string_view id) {
+  std::string text;
+  for (const rpc::ObjectCall& call : calls_of(link)) {
+    append(text, call.method, call.id);
+    text.append(" -> ");
+  }
+  append(text, method, id);
+  return text;
+}
+
 Result<void> check_may_call(const CallChain::Link* link, std::string_view method,
                             std::string_view type, std::string_view id) {
   std::size_t depth = 0;

@@ -22,6 +22,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "rpc/object_target.h"
+#include "rpc/service.h"
 
 namespace corolane::framework::detail {
 
@@ -29,6 +30,8 @@ class CallChain {
  public:
   // More than any game nests. Each link adds to the search of every later call.
   static constexpr std::size_t length_max = 256;
+
+  class OutCall;
 
   // One call, linked to the calls that wait for it.
   struct Link {
@@ -51,9 +54,34 @@ class CallChain {
     std::uint64_t epoch = 0;  // That of the object's owner; 0: it is on another node.
     bool has_ended = false;
     bool is_outside = false;  // It has given its turn away, so a call back is no deadlock.
+    // What it waits for now, the latest first; a handler may call several objects at a time.
+    mutable OutCall* out_calls = nullptr;
 
    private:
     static void let_go(std::shared_ptr<const Link> link);
+  };
+
+  // A call that another one makes, on the stack of the task that waits for it.
+  class OutCall {
+   public:
+    // All of them live as long as the call; without a caller it does nothing.
+    OutCall(const Link* caller, const rpc::Method& method, std::string_view type,
+            std::string_view id);
+    ~OutCall();
+    OutCall(const OutCall&) = delete;
+    OutCall& operator=(const OutCall&) = delete;
+
+    const rpc::Method& method() const { return method_; }
+    std::string_view type() const { return type_; }  // "package.Counter".
+    std::string_view id() const { return id_; }
+    const OutCall* next() const { return next_; }
+
+   private:
+    const rpc::Method& method_;
+    const std::string_view type_;
+    const std::string_view id_;
+    OutCall* next_ = nullptr;
+    OutCall** link_ = nullptr;
   };
 
   // A running call, on the stack of its task. Other tasks get a Link.
@@ -67,6 +95,8 @@ class CallChain {
     Frame& operator=(const Frame&) = delete;
 
     void* turn() const { return turn_; }
+    // Null while it has called no other object.
+    const Link* own_link() const { return own_.get(); }
     // `package.Counter/Add("17")`, truncated to `room`. Returns its size. Async-signal-safe.
     std::size_t write_name(std::span<char> room) const;
 
@@ -137,6 +167,16 @@ Result<std::shared_ptr<const CallChain::Link>> link_of(std::span<const rpc::Obje
 // The chain to send: the outermost call first, as views into `link`, without calls that have ended
 // or are without their turn.
 std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link);
+
+// The call of that object in the chain, which blocks it until the chain has ended; null when none
+// does.
+const CallChain::Link* find_call(const CallChain::Link* link, std::string_view type,
+                                 std::string_view id);
+
+// `package.Guild/Join("lions") -> package.Player/Pay("ada")`: the chain, and the call that it
+// makes.
+std::string text_of_calls(const CallChain::Link* link, std::string_view method,
+                          std::string_view id);
 
 // Checks whether `link` may call `method` of the object. Fails with failed_precondition when the
 // object, whose `type` is "package.Counter", waits for `link` (the message shows the whole cycle),

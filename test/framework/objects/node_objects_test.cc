@@ -219,6 +219,37 @@ TEST_F(NodeObjectsTest, ACycleOverNodesIsRefusedAndNamed) {
   EXPECT_LT(now() - start, 10ms);
 }
 
+// Both calls are under way when each arrives at an object that waits for the other one.
+TEST_F(NodeObjectsTest, OneOfTwoObjectsThatCallEachOtherOverNodesIsToldAtOnce) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  const auto id_on = [](const Member& member) {
+    for (int i = 0;; ++i) {
+      const std::size_t before = member.active_count();
+      const std::string id = std::to_string(i);
+      EXPECT_TRUE(member.counter(id).add(add_request(0)));
+      if (member.active_count() > before) return id;
+    }
+  };
+  const std::string id_a = id_on(a);
+  const std::string id_b = id_on(b);
+  const auto add_along = [](const Member& member, const std::string& from, const std::string& to) {
+    test::AddAlongRequest request;
+    request.add_ids(to);
+    return member.counter(from).add_along(request);
+  };
+  const TimePoint start = now();
+  auto of_a = coroutine::spawn("a", [&] { return add_along(a, id_a, id_b); });
+  const auto of_b = add_along(b, id_b, id_a);
+  const auto first = of_a.join(Deadline::never());
+  EXPECT_LT(now() - start, 10ms);
+  EXPECT_NE(first.has_value(), of_b.has_value()) << first << of_b;
+  const auto& told = first ? of_b : first;
+  ASSERT_THAT(told, fails_with(Code::aborted));
+  EXPECT_THAT(told.error().message(), HasSubstr("two chains of calls would wait for each other"));
+}
+
 TEST_F(NodeObjectsTest, APastOwnerReportsTheMoveAtOnce) {
   auto a = make("a");
   auto b = make("b");
