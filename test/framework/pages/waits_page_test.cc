@@ -47,9 +47,9 @@ class WaitsPageTest : public testing::Test {
   }
 
   // The id of a counter that is active on that node.
-  std::string id_on(Node& node) {
+  std::string id_on(Node& node, const std::string& prefix = "") {
     for (int i = 0; i < 1'000; ++i) {
-      const std::string id = node.config().name + std::to_string(i);
+      const std::string id = prefix + node.config().name + std::to_string(i);
       EXPECT_TRUE(CounterClient(node.router(), id).add(test::add_request(0)));
       const auto* const type = node.shard().host()->find_type("corolane.test.Counter");
       if (type->find(id) != nullptr) return id;
@@ -127,12 +127,14 @@ TEST_F(WaitsPageTest, ACallThatWaitsForATurnIsShownWithItsHolder) {
 }
 
 // Each of two objects is in a call that calls the other object.
-TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
+// Two chains that wait for each other would be told at once.
+TEST_F(WaitsPageTest, ACycleOfThreeChainsOverTwoNodesIsFoundAndDrawn) {
   const auto a = make("a");
   const auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
   const std::string of_a = id_on(*a);
   const std::string of_b = id_on(*b);
+  const std::string second_of_a = id_on(*a, "second-");
   network_.set_latency(20ms);
   coroutine::TaskGroup calls;
   const auto begin = [&](Node& node, const std::string& first, const std::string& next) {
@@ -144,17 +146,19 @@ TEST_F(WaitsPageTest, ACycleOverTwoNodesIsFoundAndDrawn) {
     }));
   };
   begin(*a, of_a, of_b);
-  begin(*b, of_b, of_a);
+  begin(*b, of_b, second_of_a);
+  begin(*a, second_of_a, of_a);
   ASSERT_TRUE(coroutine::sleep_for(1s));
 
   const std::string cycle = "cycle: corolane.test.Counter(\"" + of_a +
                             "\") -> corolane.test.Counter(\"" + of_b +
+                            "\") -> corolane.test.Counter(\"" + second_of_a +
                             "\") -> corolane.test.Counter(\"" + of_a + "\")\n";
   EXPECT_THAT(page(*a, "/waits").body, HasSubstr(cycle));
   EXPECT_THAT(page(*b, "/waits").body, HasSubstr(cycle));
   const Json json = json_page(*a, "/waits?format=json");
   EXPECT_EQ(json["cycles"].size(), 1u);
-  EXPECT_EQ(json["count"], 4);
+  EXPECT_EQ(json["count"], 6);
   EXPECT_EQ(json["nodes_without_answer"].size(), 0u);
   const auto svg = page(*b, "/waits?format=svg");
   EXPECT_EQ(svg.content_type, "image/svg+xml");
