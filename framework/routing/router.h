@@ -27,11 +27,11 @@ class Router : public SubscriptionSource {
   // Suspends. Fails as rpc::Client::call(); with failed_precondition when the object waits for this
   // very call (the message has the whole cycle), or when a chain of 256 objects that call one
   // another waits for it; with aborted when the object's handler waits for an object of this chain,
-  // so that both would wait for ever: the calling handler returns, and its caller tries again; with invalid_argument for an id of more than object_id_bytes_max, before
-  // anything is made or stored; with unimplemented when no node hosts objects of that type; with
-  // resource_exhausted when too many calls wait for the object; with aborted when the object keeps
-  // moving; and with the error of on_activate() or of the store when the object cannot be
-  // activated.
+  // so that both would wait for ever: the calling handler returns, and its caller tries again; with
+  // invalid_argument for an id of more than object_id_bytes_max, before anything is made or stored;
+  // with unimplemented when no node hosts objects of that type; with resource_exhausted when too
+  // many calls wait for the object; with aborted when the object keeps moving; and with the error
+  // of on_activate() or of the store when the object cannot be activated.
   virtual Result<void> call(const rpc::Method& method, const std::string& id,
                             const google::protobuf::Message& request,
                             google::protobuf::Message& reply, const rpc::CallOptions& options) = 0;

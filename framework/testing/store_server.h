@@ -67,7 +67,7 @@ class StoreServer {
   void set_condition(const Condition& condition) { condition_ = condition; }
   const Condition& condition() const { return condition_; }
 
-  // What it confirms from now on is not kept: lose() sets it back to this moment.
+  // It keeps nothing that it confirms from now on: lose() sets it back to this moment.
   void begin_losing();
   // Nothing without begin_losing() since the last loss.
   void lose();

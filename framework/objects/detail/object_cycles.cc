@@ -37,8 +37,8 @@ std::string text_of(const ObjectVisitor& visitor, const ObjectCell& cell, std::s
 
 }  // namespace
 
-// Calls that only read share the turns of their objects. Of a method that this node does not know
-// nothing is refused.
+// Calls that only read share the turns of their objects. True for a method that this node does not
+// know: its call may be one of them.
 bool ObjectHost::shares_turns(std::string_view method) const {
   const HostedType* const type = find_type(type_of(method));
   if (type == nullptr) return true;

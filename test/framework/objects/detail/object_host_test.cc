@@ -6,6 +6,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -257,12 +259,20 @@ double measured_share(std::size_t id_bytes) {
   return static_cast<double>(measured) / resident;
 }
 
+// The kernel counts the pages of a busy process late now and then.
+double usual_share(std::size_t id_bytes) {
+  std::array<double, 3> shares{};
+  for (double& share : shares) share = measured_share(id_bytes);
+  std::ranges::sort(shares);
+  return shares[1];
+}
+
 TEST_F(ObjectHostTest, TheMemoryOfAnObjectIncludesItsId) {
   if (test::under_sanitizer || test::under_valgrind()) {
     GTEST_SKIP() << "needs the allocator of the C library";
   }
-  EXPECT_NEAR(measured_share(5), 1, 0.1);
-  EXPECT_NEAR(measured_share(250), 1, 0.1);
+  EXPECT_NEAR(usual_share(5), 1, 0.1);
+  EXPECT_NEAR(usual_share(250), 1, 0.1);
 }
 
 TEST_F(ObjectHostTest, ADurableChangeIsStoredBeforeItsReply) {
