@@ -73,14 +73,27 @@ Result<void> ObjectHost::check_may_wait(const Turn& turn, const rpc::Method& met
   return {};
 }
 
+// The object that calls, in the task of its handler or in one that the handler has spawned; null
+// when it is not here.
+const ObjectCell* ObjectHost::cell_of(const CallChain::Link& caller) const {
+  const CallChain::Frame* const frame = CallChain::current()->frame();
+  if (frame != nullptr && frame->turn() != nullptr) {
+    return &static_cast<const Turn*>(frame->turn())->cell();
+  }
+  const HostedType* const type = find_type(type_of(caller.method));
+  return type == nullptr ? nullptr : type->find(caller.id);
+}
+
 // The caller is about to call another object. A call whose chain holds that one may be waiting for
 // the caller's own turn.
 Result<void> ObjectHost::check_call_out(const CallChain::Link& caller, const rpc::Method& method,
                                         std::string_view type, std::string_view id) const {
+  const ObjectCell* const cell = cell_of(caller);
+  // Most have no other visitor.
+  if (cell == nullptr || cell->visitors() == nullptr || cell->visitors()->next() == nullptr) {
+    return {};
+  }
   if (caller.is_outside || method.server_streaming) return {};
-  const HostedType* const its_type = find_type(type_of(caller.method));
-  const ObjectCell* const cell = its_type == nullptr ? nullptr : its_type->find(caller.id);
-  if (cell == nullptr) return {};
   const bool is_shared = shares_turns(caller.method);
   for (const auto* waiter = cell->visitors(); waiter != nullptr; waiter = waiter->next()) {
     if (waiter->stage() != ObjectVisitor::Stage::waiting) continue;

@@ -193,6 +193,7 @@ class ObjectHost {
                      const rpc::Context& context);
   Result<void> check_may_wait(const Turn& turn, const rpc::Method& method, bool is_shared) const;
   bool shares_turns(std::string_view method) const;
+  const ObjectCell* cell_of(const CallChain::Link& caller) const;
   // Serves a method that replies with a stream.
   Result<void> stream(Turn& turn, Letter& letter, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
