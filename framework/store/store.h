@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
@@ -78,6 +79,14 @@ class Store {
   // process; others fail with unimplemented.
   virtual Result<std::uint64_t> owed_epoch(Deadline) {
     return Error(Code::unimplemented, "epochs of this store are stored at once");
+  }
+
+  // Writes something of no use, to learn whether there is room again. Fails with resource_exhausted
+  // while there is none in any part of the store.
+  virtual Result<void> try_room(Deadline deadline) {
+    auto epoch = next_epoch(deadline);
+    if (!epoch) return std::move(epoch.error());
+    return {};
   }
 
   // Once it returns, only `epoch` and later ones can write this object. (A store that belongs to

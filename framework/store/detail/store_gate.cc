@@ -72,12 +72,14 @@ void StoreGate::note(const Error& error) {
   auto spawned = trying_.spawn("store that is full", [this] { try_again(); },
                                {.purpose = coroutine::StackPool::Purpose::control});
   tries_ = spawned.has_value();
+  // Otherwise the store would count as full for ever.
+  if (!tries_) health_.set_full(false);
 }
 
-// Probes the store with unused epochs: it has room when it can write one.
+// One part of a store may be full while others take writes, so only this finds room again.
 void StoreGate::try_again() {
   while (health_.is_full() && coroutine::sleep_for(try_interval)) {
-    if (store_->next_epoch(Deadline::after(try_interval))) health_.set_full(false);
+    if (store_->try_room(Deadline::after(try_interval))) health_.set_full(false);
   }
   tries_ = false;
   if (health_.is_full()) return;
@@ -107,9 +109,7 @@ Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadl
 
 Result<void> StoreGate::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                               const ObjectWrite& object, Deadline deadline) {
-  auto written = store_->write(key, epoch, version, object, deadline);
-  if (written && health_.is_full()) health_.set_full(false);
-  return told(std::move(written));
+  return told(store_->write(key, epoch, version, object, deadline));
 }
 
 Result<std::vector<DueObject>> StoreGate::due(Partition partition, WallTime until,
