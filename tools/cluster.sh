@@ -68,7 +68,7 @@ start_cluster() {
   for ((number = 1; number <= $1; ++number)); do
     start_node "node-$number" --config config/samples/chess-cluster.yaml \
       --set "node.shards=$(shards_per_node "$1")" \
-      --set "node.store.redis.server=$redis" --set "node.cluster.etcd.servers=[$etcd]" \
+      --set "node.store.redis.servers=[$redis]" --set "node.cluster.etcd.servers=[$etcd]" \
       --set node.cluster.listen=127.0.0.1:0 \
       --set "node.cluster.shared_key_file=$folder/shared.key"
   done

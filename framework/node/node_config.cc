@@ -292,7 +292,9 @@ void describe(config::Section& section, ObjectsConfig& value) {
 }
 
 void describe(config::Section& section, RedisConfig& value) {
-  section.field("server", value.server, "The address of redis, as host:port.",
+  section.field("servers", value.servers,
+                "The addresses of redis, as host:port each. Several share the partitions, so all "
+                "nodes list them in the same order, which never changes.",
                 config::where(check_server, server_words));
   section.field("user", value.user, "The user name for redis; empty for its default user.");
   section.field("password_file", value.password_file,
@@ -300,6 +302,7 @@ void describe(config::Section& section, RedisConfig& value) {
   section.field("database", value.database, "The number of the database of redis.",
                 config::at_most(65'535));
   section.field("tls", value.tls, "TLS towards redis.");
+  section.moved("server", "node.store.redis.servers, as a list");
 }
 
 void describe(config::Section& section, StoreConfig& value) {
@@ -307,8 +310,8 @@ void describe(config::Section& section, StoreConfig& value) {
       "kind", value.kind,
       "memory loses everything at exit; sqlite is a local file; redis is for several nodes.");
   section.field("file", value.file, "The file of sqlite; it is created when it does not exist.");
-  section.field("redis", value.redis, "The server of redis.");
-  section.moved("server", "node.store.redis.server");
+  section.field("redis", value.redis, "The servers of redis.");
+  section.moved("server", "node.store.redis.servers");
   section.moved("user", "node.store.redis.user");
   section.moved("password", "node.store.redis.password_file, to a file that holds it");
   section.moved("database", "node.store.redis.database");

@@ -112,7 +112,7 @@ constexpr auto choices(StoreKind) {
 }
 
 struct RedisConfig {
-  std::string server = "127.0.0.1:6379";
+  std::vector<std::string> servers = {"127.0.0.1:6379"};
   std::string user = {};
   std::string password_file = {};
   std::uint32_t database = 0;

@@ -7,38 +7,28 @@
 #include <limits>
 #include <utility>
 
-#include "coroutine/base/encoding.h"
 #include "coroutine/base/text.h"
 #include "framework/store/detail/redis_client.h"
+#include "framework/store/detail/redis_script.h"
+#include "framework/store/detail/redis_servers.h"
 #include "framework/store/detail/refusals.h"
-#include "net/crypto.h"
 
 namespace corolane::framework {
 namespace {
 
 using detail::RedisClient;
 using detail::RedisReply;
+using detail::RedisScript;
+using detail::run_script;
 using Kind = RedisReply::Kind;
-
-// A script that the server runs atomically. The server caches it by its SHA-1.
-class Script {
- public:
-  explicit Script(std::string_view text) : text_(text), hash_(to_hex(net::sha1(text))) {}
-  std::string_view text() const { return text_; }
-  std::string_view hash() const { return hash_; }
-
- private:
-  std::string_view text_;
-  std::string hash_;
-};
 
 // Numbers in Lua are doubles, exact only up to 2^53. So epochs are compared as strings of equal
 // length, and versions only for equality.
 
 // KEYS: object, empty, floor. ARGV: epoch, member of empty, when it may be forgotten. Returns the
 // former content, or only the later epoch.
-const Script& seal_script() {
-  static const Script script(R"(
+const RedisScript& seal_script() {
+  static const RedisScript script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'state', 'destroyed')
 local last = found[1] or redis.call('HMGET', KEYS[3], 'epoch')[1]
 if last and last > ARGV[1] then return {last} end
@@ -52,8 +42,8 @@ return {found[1] or '', found[2] or '0', found[3] or '', found[4] or ''}
 // KEYS: object, empty, floor. ARGV: epoch, member of empty. It shares a connection with the owner's
 // next seal, so it runs first. When the connection is lost in between, it may run later; the owner
 // then finds its key gone and seals again.
-const Script& release_script() {
-  static const Script script(R"(
+const RedisScript& release_script() {
+  static const RedisScript script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version')
 if found[1] == ARGV[1] and not found[2] then
   redis.call('DEL', KEYS[1])
@@ -73,8 +63,8 @@ return {}
 //
 // A write of an earlier build leaves `destroyed` and the member of empty behind, which is harmless:
 // the version is another one then.
-const Script& write_script() {
-  static const Script script(R"(
+const RedisScript& write_script() {
+  static const RedisScript script(R"(
 local found = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'destroyed')
 local version = found[2] or '0'
 if found[1] ~= ARGV[1] or version ~= ARGV[2] then return {found[1] or '0', version} end
@@ -98,8 +88,8 @@ return {}
 
 // KEYS: directory. ARGV: id, revision, generation, whether it may replace the noted one. Returns
 // what is noted now.
-const Script& note_directory_script() {
-  static const Script script(R"(
+const RedisScript& note_directory_script() {
+  static const RedisScript script(R"(
 local noted = redis.call('HMGET', KEYS[1], 'id', 'revision', 'generation')
 local continues = noted[1] == ARGV[1] and noted[3] == ARGV[3] and noted[2] <= ARGV[2]
 if not noted[1] or continues or (ARGV[4] == '1' and ARGV[3] > noted[3]) then
@@ -113,8 +103,8 @@ return noted
 
 // KEYS: empty, floor. ARGV: now, count, what precedes a member in the name of its key. Returns the
 // number of members that are gone.
-const Script& forget_script() {
-  static const Script script(R"(
+const RedisScript& forget_script() {
+  static const RedisScript script(R"(
 local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local before = redis.call('HMGET', KEYS[2], 'epoch')[1] or ''
 local floor = before
@@ -131,26 +121,6 @@ if floor ~= before then redis.call('HSET', KEYS[2], 'epoch', floor) end
 return #members
 )");
   return script;
-}
-
-// Turns an error of the server into ours.
-Result<RedisReply> checked(const RedisClient& client, Result<RedisReply> reply) {
-  if (!reply || reply->kind != Kind::error) return reply;
-  return detail::redis_error(reply->text).with_context(client.name());
-}
-
-Result<RedisReply> run(RedisClient& client, const Script& script,
-                       std::span<const std::string_view> keys_and_arguments, Deadline deadline) {
-  std::vector<std::string_view> words = {"EVALSHA", script.hash()};
-  words.insert(words.end(), keys_and_arguments.begin(), keys_and_arguments.end());
-  auto reply = client.call(words, deadline);
-  if (reply && reply->kind == Kind::error && reply->text.starts_with("NOSCRIPT")) {
-    // The script has not run: the server was restarted, or its script cache was flushed.
-    words[0] = "EVAL";
-    words[1] = script.text();
-    reply = client.call(words, deadline);
-  }
-  return checked(client, std::move(reply));
 }
 
 // Pads the number so that strings compare as the numbers do.
@@ -190,6 +160,7 @@ Error without_doubt(const Error& error) {
 
 // The keys of an object and its partition, and its member name in two of them.
 struct RedisStore::Keys {
+  Partition partition;
   std::string object;
   std::string due;
   std::string empty;
@@ -199,11 +170,11 @@ struct RedisStore::Keys {
 
 RedisStore::RedisStore(net::Network& network, Options options)
     : key_prefix_(options.key_prefix),
-      client_(std::make_unique<RedisClient>(network, std::move(options))) {}
+      servers_(std::make_unique<detail::RedisServers>(network, std::move(options))) {}
 
 RedisStore::~RedisStore() = default;
 
-std::string RedisStore::name() const { return client_->name(); }
+std::string RedisStore::name() const { return servers_->name(); }
 
 std::string RedisStore::partition_key(Partition partition, std::string_view rest) const {
   return key_prefix_ + '{' + std::to_string(partition) + '}' + std::string(rest);
@@ -216,7 +187,8 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
   }
   const Partition partition = partition_of(key.type, key.id);
   std::string member = std::string(key.type) + ':' + std::string(key.id);
-  return Keys{.object = partition_key(partition, ":object:" + member),
+  return Keys{.partition = partition,
+              .object = partition_key(partition, ":object:" + member),
               .due = partition_key(partition, ":due"),
               .empty = partition_key(partition, ":empty"),
               .floor = partition_key(partition, ":floor"),
@@ -224,32 +196,53 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
 }
 
 Result<std::uint64_t> RedisStore::next_epoch(Deadline deadline) {
+  if (auto met = servers_->meet(deadline); !met) return met.error();
+  RedisClient& client = *servers_->all().front();
   const std::string key = key_prefix_ + "epoch";
   const std::array<std::string_view, 2> words = {"INCR", key};
-  auto reply = checked(*client_, client_->call(words, deadline));
+  auto reply = checked(client, client.call(words, deadline));
   if (!reply) return std::move(reply.error());
-  if (reply->kind != Kind::number || reply->number <= 0) return not_ours(*client_, key);
+  if (reply->kind != Kind::number || reply->number <= 0) return not_ours(client, key);
   return static_cast<std::uint64_t>(reply->number);
+}
+
+// Each server has a counter for this; those of the others are never read.
+Result<void> RedisStore::try_room(Deadline deadline) {
+  const std::string key = key_prefix_ + "epoch";
+  const std::array<std::string_view, 2> words = {"INCR", key};
+  std::optional<Error> failed;
+  bool is_answered = false;
+  for (const auto& client : servers_->all()) {
+    auto reply = checked(*client, client->call(words, deadline));
+    is_answered = is_answered || reply.has_value();
+    if (reply) continue;
+    if (reply.error().code() == Code::resource_exhausted) return std::move(reply.error());
+    failed = std::move(reply.error());
+  }
+  // A server that is away says nothing about the room of the others.
+  if (failed && !is_answered) return *std::move(failed);
+  return {};
 }
 
 Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                       Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
+  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::string forget_at = time_text(clock_.now() + empty_row_time);
   const std::array<std::string_view, 7> words = {"3",       keys->object, keys->empty, keys->floor,
                                                  epoch_now, keys->member, forget_at};
-  auto reply = run(*client_, seal_script(), words, deadline);
+  auto reply = run_script(client, seal_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   if (reply->items.size() == 1) {
     const auto found = number_of<std::uint64_t>(reply->items[0]);
-    if (!found) return not_ours(*client_, keys->object);
+    if (!found) return not_ours(client, keys->object);
     return detail::sealed_by_later_owner(key, *found, epoch);
   }
-  if (reply->items.size() != 4) return not_ours(*client_, keys->object);
+  if (reply->items.size() != 4) return not_ours(client, keys->object);
   const auto version = number_of<std::uint64_t>(reply->items[1]);
-  if (!version) return not_ours(*client_, keys->object);
+  if (!version) return not_ours(client, keys->object);
   return StoredObject{.version = *version,
                       .bytes = std::move(reply->items[2].text),
                       .is_tombstone = reply->items[1].text == reply->items[3].text};
@@ -258,10 +251,11 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
 Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
+  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::array<std::string_view, 6> words = {"3",         keys->object, keys->empty,
                                                  keys->floor, epoch_now,    keys->member};
-  auto reply = run(*client_, release_script(), words, deadline);
+  auto reply = run_script(client, release_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   return {};
 }
@@ -270,6 +264,7 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
                                const ObjectWrite& object, Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
+  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::string before = std::to_string(version);
   const std::string after = std::to_string(version + 1);
@@ -278,35 +273,36 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   const std::array<std::string_view, 11> words = {
       "3",   keys->object, keys->due,    keys->empty, epoch_now, before,
       after, object.bytes, keys->member, wake_at,     forget_at};
-  const auto reply = run(*client_, write_script(), words, deadline);
+  const auto reply = run_script(client, write_script(), words, deadline);
   if (!reply) return reply.error();
   if (reply->kind == Kind::list && reply->items.empty()) return {};
-  if (reply->items.size() != 2) return not_ours(*client_, keys->object);
+  if (reply->items.size() != 2) return not_ours(client, keys->object);
   const auto found_epoch = number_of<std::uint64_t>(reply->items[0]);
   const auto found_version = number_of<std::uint64_t>(reply->items[1]);
-  if (!found_epoch || !found_version) return not_ours(*client_, keys->object);
+  if (!found_epoch || !found_version) return not_ours(client, keys->object);
   return detail::not_to_be_replaced(key, {.epoch = *found_epoch, .version = *found_version},
                                     {.epoch = epoch, .version = version});
 }
 
 Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime until,
                                                std::size_t count_max, Deadline deadline) {
+  RedisClient& client = servers_->of(partition);
   constexpr std::size_t limit_max = std::numeric_limits<std::int64_t>::max();
   const std::string key = partition_key(partition, ":due");
   const std::string last = time_text(until);
   const std::string limit = std::to_string(std::min(count_max, limit_max));
   const std::array<std::string_view, 8> words = {"ZRANGEBYSCORE", key,     "-inf", last,
                                                  "WITHSCORES",    "LIMIT", "0",    limit};
-  auto reply = checked(*client_, client_->call(words, deadline));
+  auto reply = checked(client, client.call(words, deadline));
   if (!reply) return without_doubt(reply.error());
 
   std::vector<DueObject> objects;
-  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(*client_, key);
+  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(client, key);
   for (std::size_t at = 0; at < reply->items.size(); at += 2) {
     const std::string& member = reply->items[at].text;
     const auto colon = member.find(':');
     const auto wake_at = number_of<std::int64_t>(reply->items[at + 1]);
-    if (colon == member.npos || !wake_at) return not_ours(*client_, key);
+    if (colon == member.npos || !wake_at) return not_ours(client, key);
     objects.push_back({.type = member.substr(0, colon),
                        .id = member.substr(colon + 1),
                        .wake_at = WallTime(std::chrono::milliseconds(*wake_at))});
@@ -316,31 +312,34 @@ Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime unt
 
 Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::size_t count_max,
                                        Deadline deadline) {
+  RedisClient& client = servers_->of(partition);
   const std::string key = partition_key(partition, ":empty");
   const std::string until = time_text(now);
   const std::string limit = std::to_string(count_max);
   const std::string before_members = partition_key(partition, ":object:");
   const std::string floor = partition_key(partition, ":floor");
   const std::array<std::string_view, 6> words = {"2", key, floor, until, limit, before_members};
-  const auto reply = run(*client_, forget_script(), words, deadline);
+  const auto reply = run_script(client, forget_script(), words, deadline);
   if (!reply) return reply.error();
-  if (reply->kind != Kind::number || reply->number < 0) return not_ours(*client_, key);
+  if (reply->kind != Kind::number || reply->number < 0) return not_ours(client, key);
   return static_cast<std::size_t>(reply->number);
 }
 
 Result<DirectoryMark> RedisStore::note_directory(const DirectoryMark& mark, bool may_replace,
                                                  Deadline deadline) {
+  if (auto met = servers_->meet(deadline); !met) return met.error();
+  RedisClient& client = *servers_->all().front();
   const std::string key = key_prefix_ + "directory";
   const std::string revision = epoch_text(mark.revision);
   const std::string generation = epoch_text(mark.generation);
   const std::array<std::string_view, 6> words = {"1",      key,        mark.id,
                                                  revision, generation, may_replace ? "1" : "0"};
-  auto reply = run(*client_, note_directory_script(), words, deadline);
+  auto reply = run_script(client, note_directory_script(), words, deadline);
   if (!reply) return std::move(reply.error());
-  if (reply->items.size() != 3) return not_ours(*client_, key);
+  if (reply->items.size() != 3) return not_ours(client, key);
   const auto noted_revision = number_of<std::uint64_t>(reply->items[1]);
   const auto noted_generation = number_of<std::uint64_t>(reply->items[2]);
-  if (!noted_revision || !noted_generation) return not_ours(*client_, key);
+  if (!noted_revision || !noted_generation) return not_ours(client, key);
   return DirectoryMark{.id = std::move(reply->items[0].text),
                        .revision = *noted_revision,
                        .generation = *noted_generation};

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Objects in a Redis that all nodes of a cluster share.
+// Objects in a Redis that all nodes of a cluster share, or in several.
 //
-//   RedisStore store(network, {.endpoint = {"redis.example", 6379}, .password = password});
+//   RedisStore store(network, {.endpoints = {{"redis.example", 6379}}, .password = password});
 //
-// Each shard has its own store with one connection, on which any number of calls are in flight and
-// are answered in order. It connects at the first call. When the connection is lost, the calls in
-// flight fail at once with an unknown outcome, and the store reconnects by itself. New calls wait
-// for that; they fail at once when the server is unreachable for longer.
+// Each shard has its own store with one connection to each server, on which any number of calls are
+// in flight and are answered in order. It connects at the first call. When the connection is lost,
+// the calls in flight fail at once with an unknown outcome, and the store reconnects by itself. New
+// calls wait for that; they fail at once when the server is unreachable for longer.
+//
+// With n servers, partition p belongs to the server at position p mod n, where the first has
+// position 0. Each server has all keys of its partitions. The first one also has what belongs to no partition, so next_epoch()
+// and note_directory() need it; all other calls need only the server of their partition. A server
+// whose mark shows that it is not the one at this position is not used (failed_precondition).
 //
 // An object that was never written has a key only while it is active. The keys that a crashed node
 // leaves behind are forgotten after an hour.
@@ -19,6 +24,11 @@
 // default prefix, for the object "alice" of type "chess.Player" in partition 17, epochs as 20
 // decimal digits:
 //
+//    corolane:server                         a hash, the mark: `server` and `servers`, as in "1 of
+//                                            3", `store` and `id`, random; `known` once the first
+//                                            server has listed the id
+//    corolane:servers                        on the first server, a hash: the id of each server by
+//                                            its number, from 1
 //    corolane:epoch                          the last result of next_epoch()
 //    corolane:directory                      a hash: `id`, `revision` and `generation` of the noted
 //                                            directory, the last two as 20 decimal digits
@@ -39,6 +49,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "framework/store/store.h"
 #include "net/network.h"
@@ -46,13 +58,14 @@
 namespace corolane::framework {
 
 namespace detail {
-class RedisClient;
+class RedisServers;
 }  // namespace detail
 
 class RedisStore : public Store {
  public:
   struct Options {
-    net::HostPort endpoint = {.host = "127.0.0.1", .port = 6379};
+    // The servers, at least one; the same ones in the same order as long as the objects exist.
+    std::vector<net::HostPort> endpoints = {{.host = "127.0.0.1", .port = 6379}};
     std::string user = {};      // An ACL user; empty: "default".
     std::string password = {};  // Empty: none.
     std::uint32_t database = 0;
@@ -83,10 +96,11 @@ class RedisStore : public Store {
   // No call may be in progress. Suspends until its own task has ended.
   ~RedisStore() override;
 
-  // Fail also with unauthenticated or permission_denied when the server rejects us, with data_loss
-  // when a key of ours holds something else, and with invalid_argument for a type with a colon in
-  // its name.
+  // Fail also with unauthenticated or permission_denied when the server rejects us, with
+  // failed_precondition when it has another mark, with data_loss when a key of ours holds something
+  // else, and with invalid_argument for a type with a colon in its name.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
+  Result<void> try_room(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
@@ -108,7 +122,7 @@ class RedisStore : public Store {
 
   const std::string key_prefix_;
   const WallClock clock_;
-  const std::unique_ptr<detail::RedisClient> client_;
+  const std::unique_ptr<detail::RedisServers> servers_;
 };
 
 }  // namespace corolane::framework

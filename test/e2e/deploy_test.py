@@ -296,7 +296,7 @@ class ComposeTest(unittest.TestCase):
 
     def test_nodes_reach_what_they_need(self):
         node = load(DOCKER / "chess.yaml")["node"]
-        hosts = [node["store"]["redis"]["server"], *node["cluster"]["etcd"]["servers"]]
+        hosts = [*node["store"]["redis"]["servers"], *node["cluster"]["etcd"]["servers"]]
         self.assertEqual(hosts, ["redis:6379", "etcd:2379"])
         self.assertLessEqual({host.split(":")[0] for host in hosts}, set(self.services))
         self.assertEqual(node["cluster"]["shared_key_file"], "/run/secrets/cluster_key")

@@ -173,7 +173,7 @@ class Cluster:
             *("--set", "node.shards=1", "--set", "node.log_level=debug"),
             # The roll call finds all games.
             *("--set", "chess.finished_kept=1d"),
-            *("--set", f"node.store.redis.server=unix:{folder}/redis.sock"),
+            *("--set", f"node.store.redis.servers=[unix:{folder}/redis.sock]"),
             *("--set", f"node.cluster.name={CLUSTER_NAME}"),
             *("--set", "node.cluster.listen=127.0.0.1:0"),
             *("--set", f"node.cluster.shared_key_file={key}"),

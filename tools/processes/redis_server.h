@@ -3,7 +3,7 @@
 //
 //   COROLANE_NEEDS(RedisServer::missing());
 //   RedisServer server;
-//   RedisStore store(network, {.endpoint = server.endpoint()});
+//   RedisStore store(network, {.endpoints = {server.endpoint()}});
 //
 // It acknowledges a write once it is on disk, as a Redis for objects should.
 #pragma once

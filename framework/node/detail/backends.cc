@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "framework/directory/etcd_directory.h"
 #include "framework/directory/local_directory.h"
@@ -32,20 +34,34 @@ net::TlsOptions tls_options(const PeerTlsConfig& config) {
           .ca_file = config.ca_file};
 }
 
+Result<std::vector<net::HostPort>> parse_servers(const std::vector<std::string>& servers,
+                                                 const char* key) {
+  std::vector<net::HostPort> hosts;
+  for (const std::string& server : servers) {
+    auto host = net::parse_host_port(server);
+    if (!host) return std::move(host.error()).with_context(key);
+    hosts.push_back(*std::move(host));
+  }
+  if (hosts.empty()) {
+    return Error(Code::invalid_argument, std::string(key) + ": no server is configured");
+  }
+  return hosts;
+}
+
 Result<std::shared_ptr<Store>> open_redis(const RedisConfig& config, const std::string& cluster,
                                           net::Network& network) {
   auto redis = std::make_shared<Secured<RedisStore>>(network, "node.store.redis.tls");
   if (auto opened = redis->network.open(tls_options(config.tls)); !opened) return opened.error();
-  auto endpoint = net::parse_host_port(config.server);
-  if (!endpoint) return std::move(endpoint.error()).with_context("node.store.redis.server");
+  auto endpoints = parse_servers(config.servers, "node.store.redis.servers");
+  if (!endpoints) return endpoints.error();
   auto password = read_secret(config.password_file, "node.store.redis.password_file");
   if (!password) return password.error();
-  Store* const store = &redis->backend.emplace(redis->network.network(),
-                                               RedisStore::Options{.endpoint = *std::move(endpoint),
-                                                                   .user = config.user,
-                                                                   .password = *std::move(password),
-                                                                   .database = config.database,
-                                                                   .key_prefix = cluster + ":"});
+  Store* const store = &redis->backend.emplace(
+      redis->network.network(), RedisStore::Options{.endpoints = *std::move(endpoints),
+                                                    .user = config.user,
+                                                    .password = *std::move(password),
+                                                    .database = config.database,
+                                                    .key_prefix = cluster + ":"});
   return std::shared_ptr<Store>(std::move(redis), store);
 }
 
@@ -59,15 +75,9 @@ Result<std::shared_ptr<Directory>> open_etcd(const ClusterConfig& config, net::N
   EtcdDirectory::Options options{.key_prefix = "/" + config.name + "/",
                                  .user = config.etcd.user,
                                  .password = *std::move(password)};
-  options.endpoints.clear();
-  for (const std::string& server : config.etcd.servers) {
-    auto host = net::parse_host_port(server);
-    if (!host) return std::move(host.error()).with_context("node.cluster.etcd.servers");
-    options.endpoints.push_back(*std::move(host));
-  }
-  if (options.endpoints.empty()) {
-    return Error(Code::invalid_argument, "node.cluster.etcd.servers: no etcd server is configured");
-  }
+  auto endpoints = parse_servers(config.etcd.servers, "node.cluster.etcd.servers");
+  if (!endpoints) return endpoints.error();
+  options.endpoints = *std::move(endpoints);
   Directory* const directory = &etcd->backend.emplace(etcd->network.network(), std::move(options));
   return std::shared_ptr<Directory>(std::move(etcd), directory);
 }

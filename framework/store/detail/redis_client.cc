@@ -18,25 +18,26 @@ namespace {
 
 constexpr coroutine::TaskOptions connect_task = {.purpose = coroutine::StackPool::Purpose::control};
 
-std::string name_of(const RedisStore::Options& options) {
-  return "redis " +
-         to_string(net::Endpoint{.address = options.endpoint.host, .port = options.endpoint.port}) +
-         "/" + std::to_string(options.database);
+std::string name_of(const net::HostPort& endpoint, std::uint32_t database) {
+  return "redis " + to_string(net::Endpoint{.address = endpoint.host, .port = endpoint.port}) +
+         "/" + std::to_string(database);
 }
 
-// Whether a retry is pointless: the server rejects us.
+}  // namespace
+
 bool is_lasting(const Error& error) {
   return error.code() == Code::unauthenticated || error.code() == Code::permission_denied ||
          error.code() == Code::failed_precondition || error.code() == Code::invalid_argument;
 }
 
-}  // namespace
-
-RedisClient::RedisClient(net::Network& network, RedisStore::Options options)
+RedisClient::RedisClient(net::Network& network, RedisStore::Options options, net::HostPort endpoint,
+                         Admit admit)
     : Timer([](Timer& timer) { static_cast<RedisClient&>(timer).look_for_life(); }),
       network_(network),
       options_(std::move(options)),
-      name_(name_of(options_)),
+      endpoint_(std::move(endpoint)),
+      admit_(std::move(admit)),
+      name_(name_of(endpoint_, options_.database)),
       random_(
           static_cast<std::minstd_rand::result_type>(net::seed_or_random(options_.random_seed))),
       replies_(options_.reply_bytes_max),
@@ -204,7 +205,7 @@ void RedisClient::keep_connecting() {
 
 Result<void> RedisClient::connect_once() {
   const Deadline deadline = Deadline::after(options_.connect_time_max);
-  auto stream = net::connect_to(network_, options_.endpoint, deadline,
+  auto stream = net::connect_to(network_, endpoint_, deadline,
                                 {.output_bytes_max = options_.output_bytes_max});
   if (!stream) return std::move(stream.error());
   // The former connection is broken, but its end may not have been reported yet.
@@ -236,18 +237,28 @@ Result<void> RedisClient::greet(Deadline deadline) {
   }
   const std::string database = std::to_string(options_.database);
   if (options_.database != 0) commands.push_back({"SELECT", database});
-  commands.push_back({"PING"});
+  // The first question of admit() tells as much.
+  if (!admit_) commands.push_back({"PING"});
   for (const auto& words : commands) {
-    auto reply = exchange(words, deadline);
-    if (!reply) return std::move(reply.error());
-    if (reply->kind == RedisReply::Kind::error) return redis_error(reply->text);
-    if (reply->kind != RedisReply::Kind::text) {
-      return Error(Code::unavailable, "it does not answer as a Redis does");
-    }
+    if (auto introduced = introduce(words, deadline); !introduced) return introduced;
+  }
+  if (admit_) {
+    auto admitted =
+        admit_([&](std::span<const std::string_view> words) { return exchange(words, deadline); },
+               deadline);
+    if (!admitted) return admitted;
   }
   // The connection may have been lost after the last reply.
   if (stream_ == nullptr) return *lost_;
   return {};
+}
+
+Result<void> RedisClient::introduce(std::span<const std::string_view> words, Deadline deadline) {
+  auto reply = exchange(words, deadline);
+  if (!reply) return std::move(reply.error());
+  if (reply->kind == RedisReply::Kind::error) return redis_error(reply->text);
+  if (reply->kind == RedisReply::Kind::text) return {};
+  return Error(Code::unavailable, "it does not answer as a Redis does");
 }
 
 Duration RedisClient::delay_before_next_attempt() {

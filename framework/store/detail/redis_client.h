@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -26,10 +27,20 @@
 
 namespace corolane::framework::detail {
 
+// Whether a retry is pointless: the server rejects us.
+bool is_lasting(const Error& error);
+
 class RedisClient final : private net::ReadSink, private coroutine::Timer {
  public:
-  // `network` outlives it. Connects at the first call.
-  RedisClient(net::Network& network, RedisStore::Options options);
+  // Sends a command on a new connection; suspends until its reply has arrived.
+  using Ask = std::function<Result<RedisReply>(std::span<const std::string_view> words)>;
+  // Called for each new connection once it is authenticated, in a task of the client: whether the
+  // server is the right one.
+  using Admit = std::function<Result<void>(const Ask& ask, Deadline deadline)>;
+
+  // `network` outlives it. Connects at the first call. Without `admit` any Redis is right.
+  RedisClient(net::Network& network, RedisStore::Options options, net::HostPort endpoint,
+              Admit admit = {});
   // No call may be in progress. Suspends until its own task has ended.
   ~RedisClient();
   RedisClient(const RedisClient&) = delete;
@@ -55,6 +66,7 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   void keep_connecting();
   Result<void> connect_once();
   Result<void> greet(Deadline deadline);
+  Result<void> introduce(std::span<const std::string_view> words, Deadline deadline);
   bool is_hopeless() const;
   Error unreachable() const;
   Duration delay_before_next_attempt();
@@ -69,6 +81,8 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
 
   net::Network& network_;
   const RedisStore::Options options_;
+  const net::HostPort endpoint_;
+  const Admit admit_;
   const std::string name_;
   std::minstd_rand random_;
 

@@ -63,7 +63,7 @@ TEST_F(BackendsTest, RedisTakesANodeWithItsCertificateAndThePasswordOfAFile) {
                                  "yes", "--requirepass", "secret"});
   StoreConfig config;
   config.kind = StoreKind::redis;
-  config.redis.server = "127.0.0.1:" + std::to_string(port);
+  config.redis.servers = {"127.0.0.1:" + std::to_string(port)};
   config.redis.password_file = authority_.write("password", "secret\n");
   const auto seal = [&](const PeerTlsConfig& tls) {
     Result<StoredObject> sealed = Error(Code::unknown, "not sealed");

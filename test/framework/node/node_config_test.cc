@@ -147,7 +147,8 @@ TEST(NodeConfigTest, AKeyOfAnOlderVersionNamesTheNewOne) {
       {"cluster: {servers: [a:1]}", "set node.cluster.etcd.servers"},
       {"cluster: {password: x}", "set node.cluster.etcd.password_file, to a file that holds it"},
       {"cluster: {ca_file: x}", "set node.cluster.etcd.tls.ca_file"},
-      {"store: {server: a:1}", "set node.store.redis.server"},
+      {"store: {server: a:1}", "set node.store.redis.servers"},
+      {"store: {redis: {server: a:1}}", "set node.store.redis.servers, as a list"},
       {"store: {password: x}", "set node.store.redis.password_file, to a file that holds it"},
   };
   for (const auto& [line, words] : moved) {

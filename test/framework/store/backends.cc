@@ -5,8 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <list>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/testing/temporary_folder.h"
@@ -63,19 +64,21 @@ class SqliteBackend : public StoreBackend {
 class RedisBackend : public StoreBackend {
  public:
   // Started in the constructor, since a server dies with the thread that has started it.
-  RedisBackend() {
-    if (missing().empty()) server_.emplace();
+  explicit RedisBackend(std::size_t server_count) {
+    if (!missing().empty()) return;
+    for (std::size_t number = 0; number < server_count; ++number) servers_.emplace_back();
   }
 
   std::string missing() const override { return RedisServer::missing(); }
 
   Result<std::shared_ptr<Store>> open(net::Network& network) override {
-    return std::make_shared<RedisStore>(network,
-                                        RedisStore::Options{.endpoint = server_->endpoint()});
+    RedisStore::Options options{.endpoints = {}};
+    for (const RedisServer& server : servers_) options.endpoints.push_back(server.endpoint());
+    return std::make_shared<RedisStore>(network, std::move(options));
   }
 
  private:
-  std::optional<RedisServer> server_;
+  std::list<RedisServer> servers_;
 };
 
 // The store of simulated clusters, over their network.
@@ -139,8 +142,9 @@ std::unique_ptr<StoreBackend> make_store_backend(const std::string& name) {
   if (name == "sqlite") return std::make_unique<SqliteBackend>();
   if (name == "recorded") return std::make_unique<RecordedBackend>();
   if (name == "simulated") return std::make_unique<SimulatedBackend>();
-  check(name == "redis", "there is such a store");
-  return std::make_unique<RedisBackend>();
+  if (name == "redis") return std::make_unique<RedisBackend>(1);
+  check(name == "three_redis", "there is such a store");
+  return std::make_unique<RedisBackend>(3);
 }
 
 }  // namespace corolane::test

@@ -30,7 +30,7 @@ class StoreBackend {
   virtual bool is_for_threads() const { return true; }
 };
 
-// "memory", "sqlite", "redis", "simulated", or "recorded".
+// "memory", "sqlite", "redis", "three_redis", "simulated", or "recorded".
 std::unique_ptr<StoreBackend> make_store_backend(const std::string& name);
 
 }  // namespace corolane::test

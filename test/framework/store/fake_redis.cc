@@ -13,7 +13,8 @@ namespace corolane::test {
 namespace {
 
 bool is_greeting(const FakeRedis::Command& command) {
-  return command[0] == "AUTH" || command[0] == "SELECT" || command[0] == "PING";
+  return command[0] == "AUTH" || command[0] == "SELECT" || command[0] == "PING" ||
+         FakeRedis::asks_for_mark(command);
 }
 
 // Takes "$3\r\n" or "*3\r\n" off the text; nothing when it is not complete.
@@ -43,8 +44,13 @@ std::optional<FakeRedis::Command> take_command(std::string& received) {
 
 }  // namespace
 
+bool FakeRedis::asks_for_mark(const Command& command) {
+  return command.size() == 7 && command[0] == "HMGET" && command[2] == "store";
+}
+
 std::optional<std::string> FakeRedis::greet(const Command& command) {
   if (command[0] == "PING") return "+PONG\r\n";
+  if (asks_for_mark(command)) return "*5\r\n+store\r\n+1\r\n+1\r\n+id\r\n+1\r\n";
   if (is_greeting(command)) return "+OK\r\n";
   return {};
 }

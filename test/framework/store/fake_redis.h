@@ -23,7 +23,10 @@ class FakeRedis {
   // The bytes of a reply, or nothing while there is none.
   using Answer = std::function<std::optional<std::string>(const Command&)>;
 
-  // Greets a client as a Redis without a password does, and answers nothing else.
+  // Whether it reads the mark, as a store does on each new connection.
+  static bool asks_for_mark(const Command& command);
+  // Greets a client as a Redis without a password that is the only one of a store does, and answers
+  // nothing else.
   static std::optional<std::string> greet(const Command& command);
 
   FakeRedis(net::Network& network, const net::Endpoint& endpoint, Answer answer = &greet);

@@ -52,7 +52,7 @@ class RedisServerTest : public testing::Test {
   }
   // Tolerates a server that starts slowly on a busy machine.
   RedisStore::Options options() const {
-    return {.endpoint = server_->endpoint(), .unreachable_after = 20s};
+    return {.endpoints = {server_->endpoint()}, .unreachable_after = 20s};
   }
 
   // The reply of the server to a command, and the texts of a list reply.
@@ -162,7 +162,7 @@ TEST_F(RedisServerTest, ASealResolvesAWriteWhoseReplyWasLost) {
     const auto listening = proxy.listen({.address = "127.0.0.1", .port = 0});
     ASSERT_TRUE(listening) << listening.error();
     RedisStore store(real.network,
-                     {.endpoint = {.host = listening->address, .port = listening->port}});
+                     {.endpoints = {{.host = listening->address, .port = listening->port}}});
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     // From now on the server has the script.
     ASSERT_TRUE(store.write(alice, 1, 0, {.bytes = "first"}, soon()));
@@ -188,9 +188,9 @@ TEST_F(RedisServerTest, ASilentServerIsAbandonedAndTheNextConnectionResolves) {
     ChaosProxy proxy(real.network, {.target = {.address = server_->endpoint().host}});
     const auto listening = proxy.listen({.address = "127.0.0.1", .port = 0});
     ASSERT_TRUE(listening) << listening.error();
-    RedisStore store(
-        real.network,
-        {.endpoint = {.host = listening->address, .port = listening->port}, .silence_max = 300ms});
+    RedisStore store(real.network,
+                     {.endpoints = {{.host = listening->address, .port = listening->port}},
+                      .silence_max = 300ms});
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     ASSERT_TRUE(store.write(alice, 1, 0, {.bytes = "first"}, soon()));
     proxy.inject_after(proxy.connections().front(), ChaosDirection::to_client, ChaosFault::drop, 1);
@@ -258,7 +258,7 @@ TEST_F(RedisServerTest, AUserNeedsOnlyThePermissionsOfTheREADME) {
 TEST_F(RedisServerTest, AFullServerRefusesWritesAndChangesNothingUntilThereIsRoom) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
-    detail::RedisClient client(real.network, options());
+    detail::RedisClient client(real.network, options(), server_->endpoint());
     RedisStore store(real.network, options());
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     ASSERT_TRUE(store.write(alice, 1, 0, {.bytes = "small"}, soon()));
@@ -293,9 +293,10 @@ TEST_F(RedisServerTest, KeysAreAsDocumentedInTheHeader) {
     ASSERT_TRUE(store.next_epoch(soon()));
     ASSERT_TRUE(store.seal(alice, 42, soon()));
     ASSERT_TRUE(store.write(alice, 42, 0, {.bytes = "state", .wake_at = WallTime(1234ms)}, soon()));
-    detail::RedisClient client(real.network, options());
+    detail::RedisClient client(real.network, options(), server_->endpoint());
     EXPECT_THAT(texts(client, {"KEYS", "*"}),
-                testing::UnorderedElementsAre("corolane:epoch", object, due));
+                testing::UnorderedElementsAre("corolane:server", "corolane:servers",
+                                              "corolane:epoch", object, due));
     EXPECT_EQ(ask(client, {"GET", "corolane:epoch"}).text, "1");
     EXPECT_THAT(texts(client, {"HMGET", object, "epoch", "version", "state"}),
                 ElementsAre("00000000000000000042", "1", "state"));
@@ -303,7 +304,8 @@ TEST_F(RedisServerTest, KeysAreAsDocumentedInTheHeader) {
                 ElementsAre("chess.Player:alice", "1234"));
     ASSERT_TRUE(store.write(alice, 42, 1, {.bytes = ""}, soon()));
     EXPECT_THAT(texts(client, {"KEYS", "*"}),
-                testing::UnorderedElementsAre("corolane:epoch", object))
+                testing::UnorderedElementsAre("corolane:server", "corolane:servers",
+                                              "corolane:epoch", object))
         << "an empty set is none";
   });
 }
@@ -313,7 +315,7 @@ TEST_F(RedisServerTest, AForeignKeyIsLeftUnchanged) {
   test::run_on_real_loop([&](RealLoop& real) {
     const std::string partition = std::to_string(partition_of(alice.type, alice.id));
     const std::string object = "corolane:{" + partition + "}:object:chess.Player:alice";
-    detail::RedisClient client(real.network, options());
+    detail::RedisClient client(real.network, options(), server_->endpoint());
     EXPECT_EQ(ask(client, {"SET", object, "theirs"}).text, "OK");
     EXPECT_EQ(ask(client, {"SET", "corolane:epoch", "theirs"}).text, "OK");
     RedisStore store(real.network, options());
@@ -327,7 +329,7 @@ TEST_F(RedisServerTest, AForeignKeyIsLeftUnchanged) {
 TEST_F(RedisServerTest, AServerThatForgetsItsScriptsGetsThemAgain) {
   start();
   test::run_on_real_loop([&](RealLoop& real) {
-    detail::RedisClient client(real.network, options());
+    detail::RedisClient client(real.network, options(), server_->endpoint());
     RedisStore store(real.network, options());
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     for (std::uint64_t version = 0; version < 3; ++version) {

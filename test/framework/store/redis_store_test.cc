@@ -34,7 +34,7 @@ constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
 class RedisStoreTest : public testing::Test {
  protected:
   RedisStore& store(RedisStore::Options options = {}) {
-    options.endpoint = {.host = "redis", .port = 6379};
+    options.endpoints = {{.host = "redis", .port = 6379}};
     return store_.emplace(network_, std::move(options));
   }
   FakeRedis& server(FakeRedis::Answer answer = &FakeRedis::greet) {
@@ -124,7 +124,7 @@ TEST_F(RedisStoreTest, ManyCallsAreInFlightAndAnsweredInTheirOrder) {
   EXPECT_TRUE(tasks.join(soon()));
   EXPECT_THAT(epochs, ElementsAre(10, 20, 30));
   EXPECT_EQ(server_->connection_count, 1u);
-  // One round trip to connect, one for PING, one for all of them.
+  // One round trip to connect, one for the mark, one for all of them.
   EXPECT_EQ(now() - start_, 3 * 2ms);
 }
 
@@ -139,7 +139,7 @@ TEST_F(RedisStoreTest, RepliesMayComeInAnyPieces) {
                        const auto greeting = FakeRedis::greet(command);
                        return greeting ? greeting : reply;
                      });
-    RedisStore store(network, {.endpoint = {.host = "redis", .port = 6379}});
+    RedisStore store(network, {.endpoints = {{.host = "redis", .port = 6379}}});
     const auto sealed = store.seal(alice, 1, soon());
     ASSERT_TRUE(sealed) << sealed;
     EXPECT_EQ(*sealed, (StoredObject{.version = 7, .bytes = state}));
@@ -349,7 +349,8 @@ TEST_F(RedisStoreTest, ALongOutageFailsCallsAtOnceUntilTheServerIsBack) {
 TEST_F(RedisStoreTest, AServerThatIsLoadingIsWaitedFor) {
   int left = 3;
   server([&](const FakeRedis::Command& command) -> std::optional<std::string> {
-    if (command[0] == "PING" && left-- > 0) return "-LOADING Redis is loading the dataset\r\n";
+    if (FakeRedis::asks_for_mark(command) && left-- > 0)
+      return "-LOADING Redis is loading the dataset\r\n";
     if (auto greeting = FakeRedis::greet(command)) return greeting;
     return ":1\r\n";
   });
@@ -359,7 +360,7 @@ TEST_F(RedisStoreTest, AServerThatIsLoadingIsWaitedFor) {
 
 TEST_F(RedisStoreTest, AServerThatLoadsForLongIsNotWaitedFor) {
   server([&](const FakeRedis::Command& command) -> std::optional<std::string> {
-    if (command[0] == "PING") return "-LOADING Redis is loading the dataset\r\n";
+    if (FakeRedis::asks_for_mark(command)) return "-LOADING Redis is loading the dataset\r\n";
     return FakeRedis::greet(command);
   });
   const auto failed = store().next_epoch(soon());
@@ -425,7 +426,7 @@ TEST_F(RedisStoreTest, AServerThatIsNotARedisIsRejected) {
       {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak the protocol of Redis"},
       {"$-77\r\n", "does not speak the protocol of Redis"},
       {":1\r\n", "does not answer as a Redis does"},
-      {"+PONG\r\n:1\r\n", "without a request"},
+      {"*5\r\n+s\r\n+1\r\n+1\r\n+i\r\n+1\r\n:1\r\n", "without a request"},
       {"-DENIED Redis is running in protected mode\r\n", "other machines"}};
   for (const auto& [saying, meaning] : sayings) {
     server_.reset();
@@ -450,11 +451,13 @@ TEST_F(RedisStoreTest, AReplyThatIsTooLongBreaksTheConnection) {
 TEST_F(RedisStoreTest, UserPasswordAndDatabaseComeFirst) {
   server_saying(":1\r\n");
   ASSERT_TRUE(store({.user = "game", .password = "secret", .database = 3}).next_epoch(soon()));
-  EXPECT_THAT(server_->greetings, ElementsAre(ElementsAre("AUTH", "game", "secret"),
-                                              ElementsAre("SELECT", "3"), ElementsAre("PING")));
+  EXPECT_THAT(server_->greetings,
+              ElementsAre(ElementsAre("AUTH", "game", "secret"), ElementsAre("SELECT", "3"),
+                          testing::Contains("corolane:server")));
   server_->greetings.clear();
   ASSERT_TRUE(store({.password = "secret"}).next_epoch(soon()));
-  EXPECT_THAT(server_->greetings, ElementsAre(ElementsAre("AUTH", "secret"), ElementsAre("PING")));
+  EXPECT_THAT(server_->greetings,
+              ElementsAre(ElementsAre("AUTH", "secret"), testing::Contains("corolane:server")));
 }
 
 TEST_F(RedisStoreTest, AWrongPasswordFailsAtOnceAndIsRarelyRetried) {

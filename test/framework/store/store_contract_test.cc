@@ -740,7 +740,8 @@ TEST_P(StoreContractTest, RandomCallsMatchTheModel) {
 
 std::string name_of(const testing::TestParamInfo<const char*>& backend) { return backend.param; }
 
-const auto backends = testing::Values("memory", "sqlite", "redis", "simulated", "recorded");
+const auto backends =
+    testing::Values("memory", "sqlite", "redis", "three_redis", "simulated", "recorded");
 INSTANTIATE_TEST_SUITE_P(Stores, StoreContractTest, backends, name_of);
 INSTANTIATE_TEST_SUITE_P(Stores, DueTest, backends, name_of);
 

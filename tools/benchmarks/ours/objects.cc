@@ -237,7 +237,7 @@ Result<Measurement> with_store(StoreUsed used, F body) {
     redis.emplace();
     return body(network,
                 std::make_shared<framework::RedisStore>(
-                    network, framework::RedisStore::Options{.endpoint = redis->endpoint()}));
+                    network, framework::RedisStore::Options{.endpoints = {redis->endpoint()}}));
   });
 }
 
