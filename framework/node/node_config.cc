@@ -102,6 +102,11 @@ Result<void> check_server(const std::string& text) {
   return {};
 }
 
+Result<void> check_redis(const RedisConfig& redis) {
+  if (!redis.cluster || redis.database == 0) return {};
+  return invalid("a Redis Cluster has the database 0 only");
+}
+
 Result<void> check_label(const std::string& text) {
   return text.empty() ? Result<void>() : check_name(text);
 }
@@ -296,12 +301,17 @@ void describe(config::Section& section, RedisConfig& value) {
                 "The addresses of redis, as host:port each. Several share the partitions, so all "
                 "nodes list them in the same order, which never changes.",
                 config::where(check_server, server_words));
+  section.field(
+      "cluster", value.cluster,
+      "Whether the servers are members of one Redis Cluster, which spreads the partitions "
+      "by itself; any of its members will do.");
   section.field("user", value.user, "The user name for redis; empty for its default user.");
   section.field("password_file", value.password_file,
                 "A file with the password for redis; empty: none.");
   section.field("database", value.database, "The number of the database of redis.",
                 config::at_most(65'535));
   section.field("tls", value.tls, "TLS towards redis.");
+  section.rule({"cluster", "database"}, [&value] { return check_redis(value); });
   section.moved("server", "node.store.redis.servers, as a list");
 }
 
@@ -435,6 +445,7 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
       {"node.admin.tls", check_tls(config.admin.tls)},
       {"node.tracing.collector", check_collector(config.tracing.collector)},
       {"node.store.kind", check_store(config)},
+      {"node.store.redis.cluster", check_redis(config.store.redis)},
       {"node.store.redis.tls", check_peer_tls(config.store.redis.tls)},
       {"node.cluster.listen", check_cluster(config.cluster)},
       {"node.cluster.tls", check_peer_tls(config.cluster.tls)},

@@ -113,6 +113,7 @@ constexpr auto choices(StoreKind) {
 
 struct RedisConfig {
   std::vector<std::string> servers = {"127.0.0.1:6379"};
+  bool cluster = false;
   std::string user = {};
   std::string password_file = {};
   std::uint32_t database = 0;

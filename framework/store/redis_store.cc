@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
-#include "framework/store/detail/redis_client.h"
+#include "framework/store/detail/redis_cluster.h"
+#include "framework/store/detail/redis_places.h"
 #include "framework/store/detail/redis_script.h"
 #include "framework/store/detail/redis_servers.h"
 #include "framework/store/detail/refusals.h"
@@ -16,10 +17,8 @@
 namespace corolane::framework {
 namespace {
 
-using detail::RedisClient;
 using detail::RedisReply;
 using detail::RedisScript;
-using detail::run_script;
 using Kind = RedisReply::Kind;
 
 // Numbers in Lua are doubles, exact only up to 2^53. So epochs are compared as strings of equal
@@ -102,21 +101,24 @@ return noted
 }
 
 // KEYS: empty, floor. ARGV: now, count, what precedes a member in the name of its key. Returns the
-// number of members that are gone.
+// number of members that are gone. It reads all keys before it removes one: the member of a cluster
+// that gives a partition away refuses to read a key that has left, which ends the script.
 const RedisScript& forget_script() {
   static const RedisScript script(R"(
 local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local before = redis.call('HMGET', KEYS[2], 'epoch')[1] or ''
 local floor = before
+local gone = {}
 for _, member in ipairs(members) do
   local key = ARGV[3] .. member
   local found = redis.call('HMGET', key, 'version', 'destroyed', 'epoch')
   if not found[1] or found[1] == found[2] then
-    redis.call('DEL', key)
+    table.insert(gone, key)
     if found[3] and found[3] > floor then floor = found[3] end
   end
-  redis.call('ZREM', KEYS[1], member)
 end
+for _, key in ipairs(gone) do redis.call('DEL', key) end
+for _, member in ipairs(members) do redis.call('ZREM', KEYS[1], member) end
 if floor ~= before then redis.call('HSET', KEYS[2], 'epoch', floor) end
 return #members
 )");
@@ -146,14 +148,16 @@ std::string time_text(WallTime time) {
   return std::to_string(std::clamp(count, -exact_max, exact_max));
 }
 
-Error not_ours(const RedisClient& client, std::string_view key) {
-  return Error(Code::data_loss,
-               client.name() + ": " + quote(key) + " holds other data; use another key prefix");
-}
-
 // For calls that only read: drops maybe_executed.
 Error without_doubt(const Error& error) {
   return Error(error.code(), error.message()).with_retry_after(error.retry_after());
+}
+
+std::unique_ptr<detail::RedisPlaces> make_places(net::Network& network,
+                                                 RedisStore::Options options) {
+  if (options.is_cluster)
+    return std::make_unique<detail::RedisCluster>(network, std::move(options));
+  return std::make_unique<detail::RedisServers>(network, std::move(options));
 }
 
 }  // namespace
@@ -169,12 +173,31 @@ struct RedisStore::Keys {
 };
 
 RedisStore::RedisStore(net::Network& network, Options options)
-    : key_prefix_(options.key_prefix),
-      servers_(std::make_unique<detail::RedisServers>(network, std::move(options))) {}
+    : key_prefix_(options.key_prefix), places_(make_places(network, std::move(options))) {}
 
 RedisStore::~RedisStore() = default;
 
-std::string RedisStore::name() const { return servers_->name(); }
+std::string RedisStore::name() const { return places_->name(); }
+
+Result<RedisReply> RedisStore::call(detail::RedisPlace place,
+                                    std::span<const std::string_view> words, Deadline deadline) {
+  auto reply = places_->call(place, words, deadline);
+  return detail::checked(places_->name_of(place), std::move(reply));
+}
+
+Result<RedisReply> RedisStore::run(detail::RedisPlace place, const RedisScript& script,
+                                   std::span<const std::string_view> words, Deadline deadline) {
+  const auto ask = [&](std::span<const std::string_view> command) {
+    return places_->call(place, command, deadline);
+  };
+  auto reply = detail::run_script(ask, script, words);
+  return detail::checked(places_->name_of(place), std::move(reply));
+}
+
+Error RedisStore::not_ours(detail::RedisPlace place, std::string_view key) const {
+  return Error(Code::data_loss, places_->name_of(place) + ": " + quote(key) +
+                                    " holds other data; use another key prefix");
+}
 
 std::string RedisStore::partition_key(Partition partition, std::string_view rest) const {
   return key_prefix_ + '{' + std::to_string(partition) + '}' + std::string(rest);
@@ -196,24 +219,22 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
 }
 
 Result<std::uint64_t> RedisStore::next_epoch(Deadline deadline) {
-  if (auto met = servers_->meet(deadline); !met) return met.error();
-  RedisClient& client = *servers_->all().front();
+  if (auto met = places_->meet(deadline); !met) return met.error();
   const std::string key = key_prefix_ + "epoch";
   const std::array<std::string_view, 2> words = {"INCR", key};
-  auto reply = checked(client, client.call(words, deadline));
+  auto reply = call(detail::epoch_place, words, deadline);
   if (!reply) return std::move(reply.error());
-  if (reply->kind != Kind::number || reply->number <= 0) return not_ours(client, key);
+  if (reply->kind != Kind::number || reply->number <= 0) return not_ours(detail::epoch_place, key);
   return static_cast<std::uint64_t>(reply->number);
 }
 
-// Each server has a counter for this; those of the others are never read.
 Result<void> RedisStore::try_room(Deadline deadline) {
-  const std::string key = key_prefix_ + "epoch";
-  const std::array<std::string_view, 2> words = {"INCR", key};
   std::optional<Error> failed;
   bool is_answered = false;
-  for (const auto& client : servers_->all()) {
-    auto reply = checked(*client, client->call(words, deadline));
+  for (const detail::RedisPlace place : places_->one_of_each()) {
+    const std::string key = partition_key(place, ":room");
+    const std::array<std::string_view, 2> words = {"INCR", key};
+    auto reply = call(place, words, deadline);
     is_answered = is_answered || reply.has_value();
     if (reply) continue;
     if (reply.error().code() == Code::resource_exhausted) return std::move(reply.error());
@@ -228,21 +249,20 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                       Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
-  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::string forget_at = time_text(clock_.now() + empty_row_time);
   const std::array<std::string_view, 7> words = {"3",       keys->object, keys->empty, keys->floor,
                                                  epoch_now, keys->member, forget_at};
-  auto reply = run_script(client, seal_script(), words, deadline);
+  auto reply = run(keys->partition, seal_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   if (reply->items.size() == 1) {
     const auto found = number_of<std::uint64_t>(reply->items[0]);
-    if (!found) return not_ours(client, keys->object);
+    if (!found) return not_ours(keys->partition, keys->object);
     return detail::sealed_by_later_owner(key, *found, epoch);
   }
-  if (reply->items.size() != 4) return not_ours(client, keys->object);
+  if (reply->items.size() != 4) return not_ours(keys->partition, keys->object);
   const auto version = number_of<std::uint64_t>(reply->items[1]);
-  if (!version) return not_ours(client, keys->object);
+  if (!version) return not_ours(keys->partition, keys->object);
   return StoredObject{.version = *version,
                       .bytes = std::move(reply->items[2].text),
                       .is_tombstone = reply->items[1].text == reply->items[3].text};
@@ -251,11 +271,10 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
 Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
-  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::array<std::string_view, 6> words = {"3",         keys->object, keys->empty,
                                                  keys->floor, epoch_now,    keys->member};
-  auto reply = run_script(client, release_script(), words, deadline);
+  auto reply = run(keys->partition, release_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   return {};
 }
@@ -264,7 +283,6 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
                                const ObjectWrite& object, Deadline deadline) {
   const auto keys = keys_of(key);
   if (!keys) return keys.error();
-  RedisClient& client = servers_->of(keys->partition);
   const std::string epoch_now = epoch_text(epoch);
   const std::string before = std::to_string(version);
   const std::string after = std::to_string(version + 1);
@@ -273,36 +291,35 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   const std::array<std::string_view, 11> words = {
       "3",   keys->object, keys->due,    keys->empty, epoch_now, before,
       after, object.bytes, keys->member, wake_at,     forget_at};
-  const auto reply = run_script(client, write_script(), words, deadline);
+  const auto reply = run(keys->partition, write_script(), words, deadline);
   if (!reply) return reply.error();
   if (reply->kind == Kind::list && reply->items.empty()) return {};
-  if (reply->items.size() != 2) return not_ours(client, keys->object);
+  if (reply->items.size() != 2) return not_ours(keys->partition, keys->object);
   const auto found_epoch = number_of<std::uint64_t>(reply->items[0]);
   const auto found_version = number_of<std::uint64_t>(reply->items[1]);
-  if (!found_epoch || !found_version) return not_ours(client, keys->object);
+  if (!found_epoch || !found_version) return not_ours(keys->partition, keys->object);
   return detail::not_to_be_replaced(key, {.epoch = *found_epoch, .version = *found_version},
                                     {.epoch = epoch, .version = version});
 }
 
 Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime until,
                                                std::size_t count_max, Deadline deadline) {
-  RedisClient& client = servers_->of(partition);
   constexpr std::size_t limit_max = std::numeric_limits<std::int64_t>::max();
   const std::string key = partition_key(partition, ":due");
   const std::string last = time_text(until);
   const std::string limit = std::to_string(std::min(count_max, limit_max));
   const std::array<std::string_view, 8> words = {"ZRANGEBYSCORE", key,     "-inf", last,
                                                  "WITHSCORES",    "LIMIT", "0",    limit};
-  auto reply = checked(client, client.call(words, deadline));
+  auto reply = call(partition, words, deadline);
   if (!reply) return without_doubt(reply.error());
 
   std::vector<DueObject> objects;
-  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(client, key);
+  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(partition, key);
   for (std::size_t at = 0; at < reply->items.size(); at += 2) {
     const std::string& member = reply->items[at].text;
     const auto colon = member.find(':');
     const auto wake_at = number_of<std::int64_t>(reply->items[at + 1]);
-    if (colon == member.npos || !wake_at) return not_ours(client, key);
+    if (colon == member.npos || !wake_at) return not_ours(partition, key);
     objects.push_back({.type = member.substr(0, colon),
                        .id = member.substr(colon + 1),
                        .wake_at = WallTime(std::chrono::milliseconds(*wake_at))});
@@ -312,34 +329,32 @@ Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime unt
 
 Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::size_t count_max,
                                        Deadline deadline) {
-  RedisClient& client = servers_->of(partition);
   const std::string key = partition_key(partition, ":empty");
   const std::string until = time_text(now);
   const std::string limit = std::to_string(count_max);
   const std::string before_members = partition_key(partition, ":object:");
   const std::string floor = partition_key(partition, ":floor");
   const std::array<std::string_view, 6> words = {"2", key, floor, until, limit, before_members};
-  const auto reply = run_script(client, forget_script(), words, deadline);
+  const auto reply = run(partition, forget_script(), words, deadline);
   if (!reply) return reply.error();
-  if (reply->kind != Kind::number || reply->number < 0) return not_ours(client, key);
+  if (reply->kind != Kind::number || reply->number < 0) return not_ours(partition, key);
   return static_cast<std::size_t>(reply->number);
 }
 
 Result<DirectoryMark> RedisStore::note_directory(const DirectoryMark& mark, bool may_replace,
                                                  Deadline deadline) {
-  if (auto met = servers_->meet(deadline); !met) return met.error();
-  RedisClient& client = *servers_->all().front();
+  if (auto met = places_->meet(deadline); !met) return met.error();
   const std::string key = key_prefix_ + "directory";
   const std::string revision = epoch_text(mark.revision);
   const std::string generation = epoch_text(mark.generation);
   const std::array<std::string_view, 6> words = {"1",      key,        mark.id,
                                                  revision, generation, may_replace ? "1" : "0"};
-  auto reply = run_script(client, note_directory_script(), words, deadline);
+  auto reply = run(detail::directory_place, note_directory_script(), words, deadline);
   if (!reply) return std::move(reply.error());
-  if (reply->items.size() != 3) return not_ours(client, key);
+  if (reply->items.size() != 3) return not_ours(detail::directory_place, key);
   const auto noted_revision = number_of<std::uint64_t>(reply->items[1]);
   const auto noted_generation = number_of<std::uint64_t>(reply->items[2]);
-  if (!noted_revision || !noted_generation) return not_ours(client, key);
+  if (!noted_revision || !noted_generation) return not_ours(detail::directory_place, key);
   return DirectoryMark{.id = std::move(reply->items[0].text),
                        .revision = *noted_revision,
                        .generation = *noted_generation};

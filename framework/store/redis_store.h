@@ -9,9 +9,10 @@
 // calls wait for that; they fail at once when the server is unreachable for longer.
 //
 // With n servers, partition p belongs to the server at position p mod n, where the first has
-// position 0. Each server has all keys of its partitions. The first one also has what belongs to no partition, so next_epoch()
-// and note_directory() need it; all other calls need only the server of their partition. A server
-// whose mark shows that it is not the one at this position is not used (failed_precondition).
+// position 0. Each server has all keys of its partitions. The first one also has what belongs to no
+// partition, so next_epoch() and note_directory() need it; all other calls need only the server of
+// their partition. A server whose mark shows that it is not the one at this position is not used
+// (failed_precondition).
 //
 // An object that was never written has a key only while it is active. The keys that a crashed node
 // leaves behind are forgotten after an hour.
@@ -20,9 +21,9 @@
 // configuration. Replication is asynchronous, so a promoted replica may lack the last writes; the
 // owner notices when its next write is refused.
 //
-// The keys of a partition share a hash tag, and therefore a slot of a Redis cluster. With the
-// default prefix, for the object "alice" of type "chess.Player" in partition 17, epochs as 20
-// decimal digits:
+// The keys of a partition share a hash tag, and therefore a slot of a Redis Cluster. The members of
+// one have no marks; the store follows their redirections. With the default prefix, for the object
+// "alice" of type "chess.Player" in partition 17, epochs as 20 decimal digits:
 //
 //    corolane:server                         a hash, the mark: `server` and `servers`, as in "1 of
 //                                            3", `store` and `id`, random; `known` once the first
@@ -39,6 +40,7 @@
 //                                            milliseconds since 1970, UTC
 //    corolane:{17}:empty                     the same with the objects whose keys hold nothing, by
 //                                            the time at which they may go
+//    corolane:{17}:room                      a number, increased to try whether there is room
 //    corolane:{17}:floor                     a hash: `epoch`, the latest of a key that has gone
 //
 // Belongs to one scheduler's thread.
@@ -48,6 +50,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +61,9 @@
 namespace corolane::framework {
 
 namespace detail {
-class RedisServers;
+class RedisPlaces;
+class RedisScript;
+struct RedisReply;
 }  // namespace detail
 
 class RedisStore : public Store {
@@ -66,9 +71,11 @@ class RedisStore : public Store {
   struct Options {
     // The servers, at least one; the same ones in the same order as long as the objects exist.
     std::vector<net::HostPort> endpoints = {{.host = "127.0.0.1", .port = 6379}};
-    std::string user = {};      // An ACL user; empty: "default".
-    std::string password = {};  // Empty: none.
-    std::uint32_t database = 0;
+    // The servers are members of one Redis Cluster, any of them; the store learns of the others.
+    bool is_cluster = false;
+    std::string user = {};       // An ACL user; empty: "default".
+    std::string password = {};   // Empty: none.
+    std::uint32_t database = 0;  // A cluster has no other.
     std::string key_prefix = "corolane:";
 
     // The limit of calls in flight or waiting for the connection, including those whose tasks have
@@ -117,12 +124,19 @@ class RedisStore : public Store {
  private:
   struct Keys;
 
+  // A place as in detail/redis_places.h.
+  Result<detail::RedisReply> call(std::uint16_t place, std::span<const std::string_view> words,
+                                  Deadline deadline);
+  Result<detail::RedisReply> run(std::uint16_t place, const detail::RedisScript& script,
+                                 std::span<const std::string_view> words, Deadline deadline);
+  Error not_ours(std::uint16_t place, std::string_view key) const;
+
   std::string partition_key(Partition partition, std::string_view rest) const;
   Result<Keys> keys_of(const ObjectKey& key) const;
 
   const std::string key_prefix_;
   const WallClock clock_;
-  const std::unique_ptr<detail::RedisServers> servers_;
+  const std::unique_ptr<detail::RedisPlaces> places_;
 };
 
 }  // namespace corolane::framework

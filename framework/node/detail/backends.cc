@@ -58,6 +58,7 @@ Result<std::shared_ptr<Store>> open_redis(const RedisConfig& config, const std::
   if (!password) return password.error();
   Store* const store = &redis->backend.emplace(
       redis->network.network(), RedisStore::Options{.endpoints = *std::move(endpoints),
+                                                    .is_cluster = config.cluster,
                                                     .user = config.user,
                                                     .password = *std::move(password),
                                                     .database = config.database,

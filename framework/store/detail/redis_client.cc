@@ -50,6 +50,17 @@ RedisClient::~RedisClient() {
 }
 
 Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, Deadline deadline) {
+  return call(redis_command(words), 1, deadline);
+}
+
+Result<RedisReply> RedisClient::call_asking(std::span<const std::string_view> words,
+                                            Deadline deadline) {
+  constexpr std::array<std::string_view, 1> asking = {"ASKING"};
+  return call(redis_command(asking) + redis_command(words), 2, deadline);
+}
+
+Result<RedisReply> RedisClient::call(const std::string& commands, std::size_t count,
+                                     Deadline deadline) {
   if (auto may = check_may_begin(deadline); !may) return std::move(may.error());
   if (calls_.size() + waiting_count_ >= options_.pending_count_max) {
     return Error(Code::resource_exhausted, name_ + ": " +
@@ -60,16 +71,15 @@ Result<RedisReply> RedisClient::call(std::span<const std::string_view> words, De
   if (auto connected = wait_until_connected(deadline); !connected) {
     return std::move(connected.error());
   }
-  auto reply = exchange(words, deadline);
+  auto reply = exchange(commands, count, deadline);
   if (!reply) return std::move(reply.error()).with_context(name_);
   return reply;
 }
 
-Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words,
+Result<RedisReply> RedisClient::exchange(const std::string& commands, std::size_t count,
                                          Deadline deadline) {
   if (stream_ == nullptr) return *lost_;
-  const std::string command = redis_command(words);
-  if (auto sent = stream_->try_write(net::bytes_of(command)); !sent) {
+  if (auto sent = stream_->try_write(net::bytes_of(commands)); !sent) {
     const bool is_busy = sent.error().code() == Code::resource_exhausted;
     return is_busy ? std::move(sent.error()).with_retry_after(busy_delay) : sent.error();
   }
@@ -77,6 +87,9 @@ Result<RedisReply> RedisClient::exchange(std::span<const std::string_view> words
     heard_at_ = now();
     coroutine::Scheduler::current().timers().arm(*this,
                                                  Deadline::at(heard_at_ + options_.silence_max));
+  }
+  for (std::size_t before = 1; before < count; ++before) {
+    static_cast<void>(calls_.emplace_back().get_future("redis reply"));
   }
   auto reply = calls_.emplace_back().get_future("redis reply");
   ++reader_count_;
@@ -243,9 +256,11 @@ Result<void> RedisClient::greet(Deadline deadline) {
     if (auto introduced = introduce(words, deadline); !introduced) return introduced;
   }
   if (admit_) {
-    auto admitted =
-        admit_([&](std::span<const std::string_view> words) { return exchange(words, deadline); },
-               deadline);
+    auto admitted = admit_(
+        [&](std::span<const std::string_view> words) {
+          return exchange(redis_command(words), 1, deadline);
+        },
+        deadline);
     if (!admitted) return admitted;
   }
   // The connection may have been lost after the last reply.
@@ -254,7 +269,7 @@ Result<void> RedisClient::greet(Deadline deadline) {
 }
 
 Result<void> RedisClient::introduce(std::span<const std::string_view> words, Deadline deadline) {
-  auto reply = exchange(words, deadline);
+  auto reply = exchange(redis_command(words), 1, deadline);
   if (!reply) return std::move(reply.error());
   if (reply->kind == RedisReply::Kind::error) return redis_error(reply->text);
   if (reply->kind == RedisReply::Kind::text) return {};

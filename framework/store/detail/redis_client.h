@@ -51,13 +51,17 @@ class RedisClient final : private net::ReadSink, private coroutine::Timer {
   // are pending, with deadline_exceeded or cancelled; with maybe_executed once the command was
   // sent.
   Result<RedisReply> call(std::span<const std::string_view> words, Deadline deadline);
+  // The same after ASKING, for a member of a cluster that another one has named for this command.
+  Result<RedisReply> call_asking(std::span<const std::string_view> words, Deadline deadline);
 
   // "redis 10.0.0.5:6379/0".
   const std::string& name() const { return name_; }
+  const net::HostPort& endpoint() const { return endpoint_; }
 
  private:
-  // Sends one command on the present connection.
-  Result<RedisReply> exchange(std::span<const std::string_view> words, Deadline deadline);
+  Result<RedisReply> call(const std::string& commands, std::size_t count, Deadline deadline);
+  // Sends `count` commands on the present connection, and waits for the reply to the last one.
+  Result<RedisReply> exchange(const std::string& commands, std::size_t count, Deadline deadline);
 
   // Connecting.
   bool is_connected() const { return is_ready_ && !stream_->is_closed(); }

@@ -41,6 +41,9 @@ struct KnownError {
   const char* advice;
 };
 
+constexpr const char* in_cluster =
+    "it is a member of a Redis Cluster: set node.store.redis.cluster, or use another server";
+
 // https://redis.io/docs/reference/, and the texts in its server.c.
 constexpr std::array known_errors = {
     KnownError{"NOAUTH", Code::unauthenticated, "it wants a password, and none is set"},
@@ -53,11 +56,13 @@ constexpr std::array known_errors = {
     KnownError{"READONLY", Code::unavailable, "it is a replica and takes no changes"},
     KnownError{"MASTERDOWN", Code::unavailable, "it is a replica that has lost its master"},
     KnownError{"NOREPLICAS", Code::unavailable, "it has too few replicas to take changes"},
-    KnownError{"CLUSTERDOWN", Code::unavailable, "its cluster is incomplete"},
+    KnownError{"CLUSTERDOWN", Code::unavailable,
+               "its cluster is incomplete; see redis-cli --cluster check"},
     KnownError{"TRYAGAIN", Code::unavailable, "its cluster is moving these keys"},
     KnownError{"BUSY", Code::unavailable, "it is blocked by another client's script"},
-    KnownError{"MOVED", Code::failed_precondition,
-               "it is a member of a cluster; use a single server"},
+    KnownError{"MOVED", Code::failed_precondition, in_cluster},
+    KnownError{"ASK", Code::failed_precondition, in_cluster},
+    KnownError{"CROSSSLOT", Code::failed_precondition, in_cluster},
     KnownError{"WRONGTYPE", Code::data_loss,
                "a key of this name holds something else; use another key prefix"},
 };

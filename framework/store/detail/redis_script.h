@@ -30,11 +30,14 @@ class RedisScript {
   std::string hash_;
 };
 
-// Turns a reply that is an error of the server into an error of ours, which names the server.
-Result<RedisReply> checked(const RedisClient& client, Result<RedisReply> reply);
+// Turns a reply that is an error of the server into an error of ours, which names `server`.
+Result<RedisReply> checked(const std::string& server, Result<RedisReply> reply);
 
-// Suspends until the script has run. `words` are the number of keys, the keys and the arguments.
-// Fails as RedisClient::call() does, and with the errors of the server.
+// Calls a script by `ask`. `words` are the number of keys, the keys and the arguments. The reply
+// may be an error of the server.
+Result<RedisReply> run_script(const RedisClient::Ask& ask, const RedisScript& script,
+                              std::span<const std::string_view> words);
+// The same by `client`, until the deadline; fails also with the errors of the server.
 Result<RedisReply> run_script(RedisClient& client, const RedisScript& script,
                               std::span<const std::string_view> words, Deadline deadline);
 

@@ -82,14 +82,11 @@ struct RedisServers::Mark {
   std::string id;
   bool is_known = false;  // The first server lists it.
 
-  static constexpr std::array<std::string_view, 5> fields = {"store", "server", "servers", "id",
-                                                             "known"};
-
   // Nothing when there is none.
   static Result<std::optional<Mark>> read(Result<RedisReply> reply) {
     if (!reply) return std::move(reply.error());
     if (reply->kind == Kind::error) return redis_error(reply->text);
-    if (reply->kind != Kind::list || reply->items.size() != fields.size()) {
+    if (reply->kind != Kind::list || reply->items.size() != 5) {
       return Error(Code::unavailable, "it does not answer as a Redis does");
     }
     auto& items = reply->items;
@@ -123,6 +120,14 @@ std::string RedisServers::place_of(std::size_t index) const {
   return "server " + std::to_string(index + 1) + " of " + std::to_string(clients_.size());
 }
 
+std::vector<RedisPlace> RedisServers::one_of_each() const {
+  std::vector<RedisPlace> places;
+  for (std::size_t index = 0; index < clients_.size(); ++index) {
+    places.push_back(static_cast<RedisPlace>(index));
+  }
+  return places;
+}
+
 Result<void> RedisServers::meet(Deadline deadline) {
   if (clients_.size() == 1) return {};
   const Deadline end = earlier(deadline, Deadline::after(meet_time_max));
@@ -152,10 +157,7 @@ Result<void> RedisServers::meet(Deadline deadline) {
 
 Result<void> RedisServers::admit(std::size_t index, const RedisClient::Ask& ask,
                                  Deadline deadline) {
-  const std::string key = options_.key_prefix + "server";
-  std::vector<std::string_view> words = {"HMGET", key};
-  words.insert(words.end(), Mark::fields.begin(), Mark::fields.end());
-  const auto mark = Mark::read(ask(words));
+  const auto mark = read_mark(ask);
   if (!mark) return mark.error();
   if (!*mark || !(*mark)->is_known) {
     if (auto founded = found(deadline); !founded) return founded;
@@ -164,6 +166,18 @@ Result<void> RedisServers::admit(std::size_t index, const RedisClient::Ask& ask,
   }
   is_met_[index] = true;
   return {};
+}
+
+// The member of a cluster refuses keys that do not belong together, also when it has the mark's.
+Result<std::optional<RedisServers::Mark>> RedisServers::read_mark(
+    const RedisClient::Ask& ask) const {
+  constexpr std::string_view script =
+      "return redis.call('HMGET', KEYS[1], 'store', 'server', 'servers', 'id', 'known')";
+  const std::string key = options_.key_prefix + "server";
+  const std::string other = options_.key_prefix + "{0}";
+  const std::string third = options_.key_prefix + "{1}";
+  const std::array<std::string_view, 6> words = {"EVAL", script, "3", key, other, third};
+  return Mark::read(ask(words));
 }
 
 Result<void> RedisServers::compare(std::size_t index, const Mark& mark) {
@@ -200,19 +214,18 @@ Result<void> RedisServers::found(Deadline deadline) {
     numbers.push_back(std::to_string(index + 1));
   }
   words.insert(words.end(), numbers.begin(), numbers.end());
-  auto listed = checked(*clients[0], clients[0]->call(words, deadline));
+  auto listed = checked(clients[0]->name(), clients[0]->call(words, deadline));
   if (!listed) return std::move(listed.error());
   if (listed->items.size() != clients.size()) {
     return Error(Code::data_loss, quote(list_key) + " holds other data; use another key prefix");
   }
 
-  const std::string key = options_.key_prefix + "server";
-  words = {"HMGET", key};
-  words.insert(words.end(), Mark::fields.begin(), Mark::fields.end());
   std::vector<std::optional<Mark>> marks(clients.size());
   std::string marked;  // A server other than the first one that has a mark.
   for (std::size_t index = clients.size(); index-- > 0;) {
-    auto mark = Mark::read(clients[index]->call(words, deadline));
+    auto mark = read_mark([&](std::span<const std::string_view> command) {
+      return clients[index]->call(command, deadline);
+    });
     if (!mark) {
       return std::move(mark.error()).with_context("each server of a new store must answer once");
     }
@@ -280,7 +293,7 @@ Result<RedisServers::Mark> RedisServers::mark(const Clients& clients, std::size_
                                                 std::string(loss_advice));
   }
   const std::array<std::string_view, 4> known_words = {"HSET", key, "known", "1"};
-  if (auto known = checked(client, client.call(known_words, deadline)); !known) {
+  if (auto known = checked(client.name(), client.call(known_words, deadline)); !known) {
     return std::move(known.error());
   }
   return **std::move(mark);

@@ -14,11 +14,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/store/detail/redis_client.h"
+#include "framework/store/detail/redis_places.h"
 #include "framework/store/redis_store.h"
 #include "framework/wire/partition.h"
 #include "net/network.h"
@@ -30,32 +32,38 @@ constexpr std::size_t redis_server_of(Partition partition, std::size_t server_co
   return partition % server_count;
 }
 
-class RedisServers {
+class RedisServers final : public RedisPlaces {
  public:
   // `network` outlives it. Connects to a server at the first call to it.
   RedisServers(net::Network& network, RedisStore::Options options);
   // No call may be in progress. Suspends until its own tasks have ended.
-  ~RedisServers();
+  ~RedisServers() override;
 
-  RedisClient& of(Partition partition) {
-    return *clients_[redis_server_of(partition, clients_.size())];
+  Result<RedisReply> call(RedisPlace place, std::span<const std::string_view> words,
+                          Deadline deadline) override {
+    return of(place).call(words, deadline);
   }
-  // All of them; the first one also holds what belongs to no partition.
-  std::span<const std::unique_ptr<RedisClient>> all() const { return clients_; }
 
   // Connects to the servers of several that have not been met so far. Fails with the error of one
-  // that rejects us, or that has another mark; one that is away is skipped. Suspends for a second
-  // at most.
-  Result<void> meet(Deadline deadline);
-
+  // that rejects us, or that has another mark; one that is away is skipped.
+  Result<void> meet(Deadline deadline) override;
+  std::vector<RedisPlace> one_of_each() const override;
+  const std::string& name_of(RedisPlace place) const override { return of(place).name(); }
   // "redis a:6379/0, b:6379/0".
-  const std::string& name() const { return name_; }
+  const std::string& name() const override { return name_; }
 
  private:
   struct Mark;
   using Clients = std::vector<std::unique_ptr<RedisClient>>;
 
+  // The first one also holds what belongs to no partition.
+  RedisClient& of(RedisPlace place) const {
+    return *clients_[place < partition_count ? redis_server_of(place, clients_.size()) : 0];
+  }
+
   Result<void> admit(std::size_t index, const RedisClient::Ask& ask, Deadline deadline);
+  // Nothing when there is none.
+  Result<std::optional<Mark>> read_mark(const RedisClient::Ask& ask) const;
   Result<void> compare(std::size_t index, const Mark& mark);
   // Writes the marks of a new store.
   Result<void> found(Deadline deadline);

@@ -95,6 +95,18 @@ TEST(NodeConfigTest, EveryWrongValueIsReportedWithItsOriginAndKey) {
                                  "whether nor where: `on` is the port of node.clients.listen"));
 }
 
+TEST(NodeConfigTest, ARedisClusterHasOneDatabase) {
+  const auto load = [](const std::string& redis) {
+    return config::load_text<WholeConfig>("node:\n  store:\n    redis: " + redis + "\n",
+                                          "node.yaml");
+  };
+  EXPECT_TRUE(load("{cluster: true}"));
+  EXPECT_TRUE(load("{database: 3}"));
+  const auto wrong = load("{cluster: true, database: 3}");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("a Redis Cluster has the database 0 only"));
+}
+
 TEST(NodeConfigTest, ExposedAdminPagesNeedATokenAndTls) {
   const auto load = [](const std::string& more) {
     return config::load_text<WholeConfig>("node:\n  admin:\n    listen: 0.0.0.0:8461\n" + more,

@@ -176,6 +176,8 @@ TEST_F(RedisStoreTest, ErrorsOfTheServerAreTranslated) {
       {"CLUSTERDOWN Hash slot not served", Code::unavailable},
       {"BUSY Redis is busy running a script.", Code::unavailable},
       {"MOVED 3999 127.0.0.1:6381", Code::failed_precondition},
+      {"ASK 3999 127.0.0.1:6381", Code::failed_precondition},
+      {"CROSSSLOT Keys in request don't hash to the same slot", Code::failed_precondition},
       {"WRONGTYPE Operation against a key holding the wrong kind of value", Code::data_loss},
       {"ERR unknown command", Code::failed_precondition},
       {"OOMPH", Code::failed_precondition}};
