@@ -52,10 +52,16 @@ constexpr std::array known_errors = {
     KnownError{"DENIED", Code::permission_denied, "it accepts no connections from other machines"},
     KnownError{"OOM", Code::resource_exhausted, "its memory is full; see maxmemory"},
     KnownError{"MISCONF", Code::unavailable, "it cannot write to its disk, so it takes no changes"},
-    KnownError{"LOADING", Code::unavailable, "it is reading its data and will be ready soon"},
-    KnownError{"READONLY", Code::unavailable, "it is a replica and takes no changes"},
-    KnownError{"MASTERDOWN", Code::unavailable, "it is a replica that has lost its master"},
-    KnownError{"NOREPLICAS", Code::unavailable, "it has too few replicas to take changes"},
+    KnownError{"LOADING", Code::unavailable,
+               "it is reading its data and will be ready soon; see redis-cli info persistence"},
+    KnownError{"READONLY", Code::unavailable,
+               "it is a replica and takes no changes: node.store.redis.servers must lead to its "
+               "master, also after a failover; redis-cli info replication names it"},
+    KnownError{"MASTERDOWN", Code::unavailable,
+               "it is a replica that has lost its master: start that one, or let "
+               "node.store.redis.servers lead to its successor"},
+    KnownError{"NOREPLICAS", Code::unavailable,
+               "it has too few replicas to take changes: start them; see min-replicas-to-write"},
     KnownError{"CLUSTERDOWN", Code::unavailable,
                "its cluster is incomplete; see redis-cli --cluster check"},
     KnownError{"TRYAGAIN", Code::unavailable, "its cluster is moving these keys"},
@@ -145,6 +151,13 @@ Error redis_error(std::string_view text) {
   }
   if (text.starts_with("ERR max number of clients")) {
     return Error(Code::unavailable, "it has too many connections; see maxclients (" + told + ")");
+  }
+  // The first command of a store on a connection.
+  if (text.starts_with("ERR unknown command") && text.contains("EVAL")) {
+    return Error(Code::failed_precondition,
+                 "it is a Sentinel, or no Redis: node.store.redis.servers lists the masters "
+                 "themselves; redis-cli -p 26379 sentinel masters names them (" +
+                     told + ")");
   }
   return Error(Code::failed_precondition, "it refuses: " + told);
 }

@@ -356,5 +356,60 @@ TEST_F(RedisServersTest, ANewStoreWaitsUntilAllOfItsServersHaveAnswered) {
   });
 }
 
+// --- Replicas ---------------------------------------------------------------------------------
+
+TEST_F(RedisServersTest, AReplicaIsRefusedUntilItIsPromoted) {
+  const RedisServer& server = start();
+  run_on_real_loop([&](RealLoop& real) {
+    use(real, {&server});
+    // Its master is not there, so the data stays what it is.
+    ask(real, server, {"REPLICAOF", "127.0.0.1", "1"});
+    RedisStore store(real.network, with({&server}));
+    const ObjectKey key = {.type = "chess.Player", .id = "new"};
+    const auto refused = store.seal(key, 1, soon());
+    ASSERT_THAT(refused, fails_with(Code::unavailable));
+    EXPECT_FALSE(refused.error().maybe_executed());
+    EXPECT_THAT(refused.error().message(),
+                AllOf(HasSubstr(name_of(server)), HasSubstr("it is a replica"),
+                      HasSubstr("must lead to its master")));
+    ask(real, server, {"REPLICAOF", "NO", "ONE"});
+    auto promoted = store.seal(key, 1, soon());
+    while (!promoted && promoted.error().code() == Code::unavailable) {
+      ASSERT_TRUE(coroutine::yield());
+      promoted = store.seal(key, 1, soon());
+    }
+    EXPECT_TRUE(promoted) << promoted;
+  });
+}
+
+// A replica that lacked the last write is promoted.
+TEST_F(RedisServersTest, AFailoverThatLostAWriteIsNoticedAtTheNextOneOfItsObject) {
+  const RedisServer& master = start();
+  const RedisServer& replica = start();
+  run_on_real_loop([&](RealLoop& real) {
+    // The mark of a replica is that of its master; here it is copied by hand.
+    use(real, {&master});
+    const ObjectKey key = {.type = "chess.Player", .id = "new"};
+    const std::string object =
+        "corolane:{" + std::to_string(partition_of(key.type, key.id)) + "}:object:chess.Player:new";
+    RedisStore before(real.network, with({&master}));
+    ASSERT_TRUE(before.seal(key, 7, soon()));
+    ASSERT_TRUE(before.write(key, 7, 0, {.bytes = "replicated"}, soon()));
+    for (const std::string& copied : {std::string("corolane:server"), object}) {
+      const auto bytes = ask(real, master, {"DUMP", copied});
+      ask(real, replica, {"RESTORE", copied, "0", bytes.text});
+    }
+    ASSERT_TRUE(before.write(key, 7, 1, {.bytes = "lost"}, soon()));
+
+    RedisStore after(real.network, with({&replica}));
+    const auto refused = after.write(key, 7, 2, {.bytes = "next"}, soon());
+    ASSERT_THAT(refused, fails_with(Code::aborted));
+    EXPECT_THAT(refused.error().message(), HasSubstr("epoch 7, version 1"));
+    const auto sealed = after.seal(key, 7, soon());
+    ASSERT_TRUE(sealed) << "the owner's epoch stands, so it knows that the store was set back";
+    EXPECT_EQ(*sealed, (StoredObject{.version = 1, .bytes = "replicated"}));
+  });
+}
+
 }  // namespace
 }  // namespace corolane::framework
