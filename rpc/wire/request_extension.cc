@@ -5,10 +5,16 @@
 #include <span>
 #include <utility>
 
+#include "rpc/wire/detail/wire_format.h"
 #include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc {
 namespace {
+
+using detail::WireReader;
+using detail::WireSize;
+using detail::WireType;
+using detail::WireWriter;
 
 constexpr std::uint32_t flag_sampled = 1;
 
@@ -21,33 +27,67 @@ std::uint64_t number_of(ConstHalf bytes) {
   return number;
 }
 
+struct Halves {
+  std::uint64_t high;
+  std::uint64_t low;
+};
+
+Halves halves_of(const TraceContext& trace) {
+  const std::span id(trace.trace_id);
+  return {.high = number_of(id.first<8>()), .low = number_of(id.last<8>())};
+}
+
 void put(std::uint64_t number, Half bytes) {
   for (std::size_t i = bytes.size(); i-- > 0; number >>= 8)
     bytes[i] = static_cast<std::byte>(number);
 }
 
-void put(const Principal& principal, WirePrincipal& out) {
-  out.Clear();
-  out.set_id(principal.id);
-  for (const std::string& role : principal.roles) out.add_roles(role);
+// The fields in the order of their numbers, to a WireSize or a WireWriter.
+template <typename Out>
+void write(const TraceContext& trace, Out& out) {
+  if (!trace.is_valid()) return;
+  const auto [high, low] = halves_of(trace);
+  out.fixed(RequestExtension::kTraceIdHighFieldNumber, high);
+  out.fixed(RequestExtension::kTraceIdLowFieldNumber, low);
+  out.fixed(RequestExtension::kParentSpanIdFieldNumber, trace.span_id);
+  out.number(RequestExtension::kTraceFlagsFieldNumber, trace.is_sampled ? flag_sampled : 0);
 }
 
-void put(const ObjectTarget& target, WireObject& out) {
-  out.Clear();
-  out.set_id(target.id.data(), target.id.size());
-  out.set_node_epoch(target.node_epoch);
-  out.set_partition_epoch(target.partition_epoch);
+template <typename Out>
+void write(const ObjectTarget& target, Out& out) {
+  out.bytes(WireObject::kIdFieldNumber, target.id);
+  out.fixed(WireObject::kNodeEpochFieldNumber, target.node_epoch);
+  out.fixed(WireObject::kPartitionEpochFieldNumber, target.partition_epoch);
   if (target.request_id) {
-    out.set_request_caller(target.request_id.caller.data(), target.request_id.caller.size());
-    out.set_request_sequence(target.request_id.sequence);
-    if (const std::string_view scope = target.request_id.scope; !scope.empty()) {
-      out.set_request_scope(scope.data(), scope.size());
-    }
+    out.bytes(WireObject::kRequestCallerFieldNumber, target.request_id.caller);
+    out.number(WireObject::kRequestSequenceFieldNumber, target.request_id.sequence);
   }
   for (const ObjectCall& call : target.chain) {
-    WireObjectCall& added = *out.add_chain();
-    added.set_method(call.method.data(), call.method.size());
-    added.set_id(call.id.data(), call.id.size());
+    out.message(WireObject::kChainFieldNumber, [&](auto& inside) {
+      inside.bytes(WireObjectCall::kMethodFieldNumber, call.method);
+      inside.bytes(WireObjectCall::kIdFieldNumber, call.id);
+    });
+  }
+  if (target.request_id) {
+    out.bytes(WireObject::kRequestScopeFieldNumber, target.request_id.scope);
+  }
+}
+
+template <typename Out>
+void write(const Principal& principal, Out& out) {
+  out.bytes(WirePrincipal::kIdFieldNumber, principal.id);
+  for (const std::string& role : principal.roles) {
+    out.element(WirePrincipal::kRolesFieldNumber, role);
+  }
+}
+
+template <typename Out>
+void write(const Headers& headers, Out& out) {
+  for (const auto& [name, value] : headers) {
+    out.message(RequestExtension::kHeadersFieldNumber, [&](auto& inside) {
+      inside.bytes(WireHeader::kNameFieldNumber, name);
+      inside.bytes(WireHeader::kValueFieldNumber, value);
+    });
   }
 }
 
@@ -65,44 +105,133 @@ void read(const google::protobuf::RepeatedPtrField<WireHeader>& from, Headers& h
   for (const WireHeader& header : from) headers.add(header.name(), header.value());
 }
 
+bool parse(google::protobuf::Message& message, std::string_view bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+// Most calls have no such text: then nothing is allocated.
+template <typename F>
+void set(std::string_view text, const std::string& present, const F& place) {
+  if (!text.empty() || !present.empty()) place()->assign(text);
+}
+
+// Sets each field, and keeps the memory of the strings. False for bytes that are not a usual
+// object: then it has any content.
+bool read_usual(std::string_view bytes, WireObject& object) {
+  std::string_view id;
+  std::string_view caller;
+  std::string_view scope;
+  std::uint64_t node_epoch = 0;
+  std::uint64_t partition_epoch = 0;
+  std::uint64_t sequence = 0;
+  if (object.chain_size() > 0) object.mutable_chain()->Clear();
+  WireReader reader(bytes);
+  for (WireReader::Field field; reader.next(field);) {
+    if (field.is(WireObject::kIdFieldNumber, WireType::bytes)) {
+      id = field.bytes;
+    } else if (field.is(WireObject::kNodeEpochFieldNumber, WireType::fixed)) {
+      node_epoch = field.number;
+    } else if (field.is(WireObject::kPartitionEpochFieldNumber, WireType::fixed)) {
+      partition_epoch = field.number;
+    } else if (field.is(WireObject::kRequestCallerFieldNumber, WireType::bytes)) {
+      caller = field.bytes;
+    } else if (field.is(WireObject::kRequestSequenceFieldNumber, WireType::number)) {
+      sequence = field.number;
+    } else if (field.is(WireObject::kChainFieldNumber, WireType::bytes)) {
+      if (!parse(*object.add_chain(), field.bytes)) return false;
+    } else if (field.is(WireObject::kRequestScopeFieldNumber, WireType::bytes)) {
+      scope = field.bytes;
+    } else {
+      return false;
+    }
+  }
+  object.set_id(id.data(), id.size());
+  object.set_node_epoch(node_epoch);
+  object.set_partition_epoch(partition_epoch);
+  set(caller, object.request_caller(), [&] { return object.mutable_request_caller(); });
+  object.set_request_sequence(sequence);
+  set(scope, object.request_scope(), [&] { return object.mutable_request_scope(); });
+  return !reader.is_broken();
+}
+
+// Protobuf would give up the memory of the object and allocate it again.
+bool read_usual(std::string_view bytes, RequestExtension& extension) {
+  std::uint64_t trace_id_high = 0;
+  std::uint64_t trace_id_low = 0;
+  std::uint64_t parent_span_id = 0;
+  std::uint32_t trace_flags = 0;
+  bool has_object = false;
+  bool has_principal = false;
+  if (extension.headers_size() > 0) extension.mutable_headers()->Clear();
+  WireReader reader(bytes);
+  for (WireReader::Field field; reader.next(field);) {
+    if (field.is(RequestExtension::kTraceIdHighFieldNumber, WireType::fixed)) {
+      trace_id_high = field.number;
+    } else if (field.is(RequestExtension::kTraceIdLowFieldNumber, WireType::fixed)) {
+      trace_id_low = field.number;
+    } else if (field.is(RequestExtension::kParentSpanIdFieldNumber, WireType::fixed)) {
+      parent_span_id = field.number;
+    } else if (field.is(RequestExtension::kTraceFlagsFieldNumber, WireType::number)) {
+      trace_flags = static_cast<std::uint32_t>(field.number);
+    } else if (field.is(RequestExtension::kObjectFieldNumber, WireType::bytes) && !has_object) {
+      has_object = true;
+      if (!read_usual(field.bytes, *extension.mutable_object())) return false;
+    } else if (field.is(RequestExtension::kPrincipalFieldNumber, WireType::bytes) &&
+               !has_principal) {
+      has_principal = true;
+      if (!parse(*extension.mutable_principal(), field.bytes)) return false;
+    } else if (field.is(RequestExtension::kHeadersFieldNumber, WireType::bytes)) {
+      if (!parse(*extension.add_headers(), field.bytes)) return false;
+    } else {
+      return false;
+    }
+  }
+  extension.set_trace_id_high(trace_id_high);
+  extension.set_trace_id_low(trace_id_low);
+  extension.set_parent_span_id(parent_span_id);
+  extension.set_trace_flags(trace_flags);
+  if (!has_object) extension.clear_object();
+  if (!has_principal) extension.clear_principal();
+  return !reader.is_broken();
+}
+
 }  // namespace
 
 void set_trace(const TraceContext& trace, RequestExtension& extension) {
-  const std::span id(trace.trace_id);
   const bool is_valid = trace.is_valid();
-  extension.set_trace_id_high(is_valid ? number_of(id.first<8>()) : 0);
-  extension.set_trace_id_low(is_valid ? number_of(id.last<8>()) : 0);
+  const auto [high, low] = halves_of(trace);
+  extension.set_trace_id_high(is_valid ? high : 0);
+  extension.set_trace_id_low(is_valid ? low : 0);
   extension.set_parent_span_id(is_valid ? trace.span_id : 0);
   extension.set_trace_flags(is_valid && trace.is_sampled ? flag_sampled : 0);
 }
 
 ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* principal,
                                const ObjectTarget* object, const Headers* headers) {
-  const bool has_principal = principal != nullptr && !principal->is_anonymous();
-  const bool has_headers = headers != nullptr && !headers->empty();
-  if (!trace.is_valid() && !has_principal && !has_headers && object == nullptr) return;
-  // Clear() would free the object field's memory. So there is one message with an object and one
-  // without; both are set field by field and keep their memory.
-  static thread_local RequestExtension without_object;
-  static thread_local RequestExtension with_object;
-  RequestExtension& extension = object == nullptr ? without_object : with_object;
-  set_trace(trace, extension);
-  if (has_principal) {
-    put(*principal, *extension.mutable_principal());
-  } else if (extension.has_principal()) {
-    extension.clear_principal();
+  if (principal != nullptr && principal->is_anonymous()) principal = nullptr;
+  const auto write_all = [&](auto& out) {
+    write(trace, out);
+    if (object != nullptr) {
+      out.message(RequestExtension::kObjectFieldNumber,
+                  [&](auto& inside) { write(*object, inside); });
+    }
+    if (principal != nullptr) {
+      out.message(RequestExtension::kPrincipalFieldNumber,
+                  [&](auto& inside) { write(*principal, inside); });
+    }
+    if (headers != nullptr) write(*headers, out);
+  };
+  WireSize size;
+  write_all(size);
+  if (size.count() == 0) return;
+  char* begin = small_.data();
+  if (size.count() > small_.size()) {
+    large_.resize(size.count());
+    begin = large_.data();
   }
-  extension.mutable_headers()->Clear();
-  put(headers, *extension.mutable_headers());
-  if (object != nullptr) put(*object, *extension.mutable_object());
-  const std::size_t size = extension.ByteSizeLong();
-  if (size > small_.size()) {
-    large_ = extension.SerializeAsString();
-    view_ = large_;
-    return;
-  }
-  extension.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(small_.data()));
-  view_ = {small_.data(), size};
+  WireWriter writer(begin);
+  write_all(writer);
+  view_ = {begin, size.count()};
 }
 
 std::string reply_extension(std::string_view detail, const Headers* headers,
@@ -125,6 +254,11 @@ std::string read_reply_extension(std::string_view bytes, ReplyHeaders* headers) 
     read(extension.trailers(), headers->trailers);
   }
   return std::move(*extension.mutable_detail());
+}
+
+bool read_extension(std::string_view bytes, RequestExtension& extension) {
+  if (read_usual(bytes, extension)) return true;
+  return extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 void read_headers(const RequestExtension& extension, Headers& headers) {

@@ -45,6 +45,10 @@ std::string reply_extension(std::string_view detail, const Headers* headers,
 // Reads one: replaces the headers, if there are any in it, and the trailers. Returns the detail.
 std::string read_reply_extension(std::string_view bytes, ReplyHeaders* headers);
 
+// Replaces the content of `extension`, and keeps its memory where it can. False for bytes that are
+// not an extension: then it has any content.
+bool read_extension(std::string_view bytes, RequestExtension& extension);
+
 void read_headers(const RequestExtension& extension, Headers& headers);
 
 // The principal on whose behalf a node calls; anonymous when the extension names none.

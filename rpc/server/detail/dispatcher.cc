@@ -9,7 +9,9 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/crypto.h"
+#include "net/stream.h"
 #include "rpc/server/detail/server_connection.h"
+#include "rpc/wire/request_extension.h"
 #include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
@@ -38,8 +40,9 @@ bool parse_into(google::protobuf::Message& message, std::span<const std::byte> b
 Result<bool> read_frame(const Method& method, const Frame& frame,
                         google::protobuf::Message& request, RequestExtension& extension) {
   const bool has_extension = !frame.extension.empty();
-  const bool is_parsed = parse_into(request, frame.message) &&
-                         (!has_extension || parse_into(extension, frame.extension));
+  const bool is_parsed =
+      parse_into(request, frame.message) &&
+      (!has_extension || read_extension(net::text_of(frame.extension), extension));
   if (is_parsed) return has_extension;
   return Error(Code::invalid_argument, std::string("the request of ") + method.full_name +
                                            " cannot be parsed: do both sides have the same proto?");

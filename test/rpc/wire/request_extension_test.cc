@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/testing/random.h"
 #include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc {
@@ -15,6 +16,17 @@ namespace {
 RequestExtension read(std::string_view bytes) {
   RequestExtension extension;
   EXPECT_TRUE(extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  // The quick reader reads the same, whatever was read before.
+  RequestExtension again;
+  again.set_trace_id_low(3);
+  again.mutable_object()->set_request_scope("before");
+  again.mutable_object()->add_chain()->set_id("before");
+  again.mutable_principal()->set_id("before");
+  again.add_headers()->set_name("before");
+  EXPECT_TRUE(read_extension(bytes, again));
+  EXPECT_EQ(again.SerializeAsString(), extension.SerializeAsString());
+  // And the quick writer writes what protobuf writes.
+  EXPECT_EQ(extension.SerializeAsString(), bytes);
   return extension;
 }
 
@@ -103,6 +115,74 @@ TEST(RequestExtensionTest, ThePrincipalOfOneCallIsNotThatOfTheNext) {
   EXPECT_TRUE(principal_of(read(ExtensionBytes({}, nullptr, &object).view())).is_anonymous());
   EXPECT_TRUE(principal_of(read(ExtensionBytes({}, &nobody, &object).view())).is_anonymous());
   EXPECT_TRUE(ExtensionBytes({}, &nobody, nullptr).view().empty());
+}
+
+TEST(RequestExtensionTest, HeadersScopeAndPrincipalTravelTogether) {
+  Headers headers;
+  headers.add("season", "7");
+  headers.add("empty", "");
+  const ObjectTarget object = {.id = "visits",
+                               .request_id = {.caller = "ada", .sequence = 1, .scope = "client"}};
+  const Principal player = {.id = "player-17", .roles = {"player", ""}};
+
+  const RequestExtension extension = read(ExtensionBytes({}, &player, &object, &headers).view());
+
+  EXPECT_EQ(principal_of(extension), player);
+  EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->request_id, object.request_id);
+  Headers received;
+  read_headers(extension, received);
+  EXPECT_EQ(received, headers);
+}
+
+TEST(RequestExtensionTest, FieldsOfALaterVersionAreSkipped) {
+  const ObjectTarget object = {.id = "visits", .node_epoch = 5};
+  const std::string bytes = std::string(ExtensionBytes({}, nullptr, &object).view()) +
+                            std::string("\x7a\x02hi\xa8\x06\x01", 7);
+  RequestExtension extension;
+  ASSERT_TRUE(read_extension(bytes, extension));
+  EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->id, "visits");
+  EXPECT_EQ(ReceivedTarget(extension, Door::nodes).get()->node_epoch, 5u);
+}
+
+TEST(RequestExtensionTest, WhatProtobufRefusesIsRefused) {
+  TraceContext trace = {.span_id = 7, .is_sampled = true};
+  trace.trace_id.back() = std::byte{1};
+  const ObjectTarget object = {.id = "visits", .request_id = {.caller = "ada", .sequence = 300}};
+  const Principal player = {.id = "player-17", .roles = {"player"}};
+  const ExtensionBytes whole(trace, &player, &object);
+  for (std::size_t size = 0; size < whole.view().size(); ++size) {
+    const std::string bytes(whole.view().substr(0, size));
+    RequestExtension extension;
+    RequestExtension expected;
+    const bool is_valid = expected.ParseFromString(bytes);
+    EXPECT_EQ(read_extension(bytes, extension), is_valid) << size;
+    if (!is_valid) continue;
+    EXPECT_EQ(extension.SerializeAsString(), expected.SerializeAsString()) << size;
+  }
+}
+
+TEST(RequestExtensionTest, AnyBytesMeanWhatTheyMeanToProtobuf) {
+  test::Random random;
+  const ObjectTarget object = {.id = "visits",
+                               .node_epoch = 5,
+                               .partition_epoch = 6,
+                               .request_id = {.caller = "ada", .sequence = 300, .scope = "s"}};
+  const Principal player = {.id = "player-17", .roles = {"player"}};
+  const std::string valid(ExtensionBytes({}, &player, &object).view());
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = valid;
+    for (int changes = 0; changes < 3; ++changes) {
+      bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    }
+    RequestExtension extension;
+    RequestExtension expected;
+    const bool is_valid = expected.ParseFromString(bytes);
+    ASSERT_EQ(read_extension(bytes, extension), is_valid) << i;
+    if (!is_valid) continue;
+    ASSERT_EQ(ReceivedTarget(extension, Door::nodes).get() == nullptr,
+              ReceivedTarget(expected, Door::nodes).get() == nullptr);
+    ASSERT_EQ(extension.SerializeAsString(), expected.SerializeAsString()) << i;
+  }
 }
 
 // Covers the size at which the bytes move to the heap.
