@@ -29,9 +29,11 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
 }
 
 HostedType::MethodRecord& HostedType::record_of(const rpc::Method& method) {
-  const auto found = std::ranges::find(type_.methods, method.id, &rpc::Method::id);
-  if (found == type_.methods.end()) return other_methods_;
-  return method_records_[static_cast<std::size_t>(found - type_.methods.begin())];
+  const std::less<const rpc::Method*> is_before;
+  const rpc::Method* const begin = type_.methods.data();
+  const bool is_own =
+      !is_before(&method, begin) && is_before(&method, begin + type_.methods.size());
+  return is_own ? method_records_[static_cast<std::size_t>(&method - begin)] : other_methods_;
 }
 
 void HostedType::MethodRecord::begin(TimePoint arrived_at) {

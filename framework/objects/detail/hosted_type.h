@@ -67,8 +67,8 @@ class HostedType final : public rpc::Service, public RemindedType {
                                       // turn.
     rpc::MethodMeter meter = {};
   };
-  // Finds the record by id. Methods of the host itself, such as the one that follows an object's
-  // publications, share one record.
+  // The record of the objects' own row of a method. Methods of the host itself, such as the one
+  // that follows an object's publications, share one record.
   MethodRecord& record_of(const rpc::Method& method);
   const std::vector<MethodRecord>& method_records() const { return method_records_; }
 
@@ -133,5 +133,10 @@ inline bool ObjectCell::has_stale_object() const { return object_ != nullptr && 
 inline bool ObjectCell::has_lease() const { return type_.ownership().fence().has_lease(); }
 
 inline bool ObjectCell::is_owned() const { return type_.ownership().holds(partition_, epoch_); }
+
+inline bool ObjectCell::is_owned_under_lease() const {
+  // The fence is never earlier than the end of the lease.
+  return epoch_ != 0 && type_.ownership().epoch(partition_) == epoch_ && has_lease();
+}
 
 }  // namespace corolane::framework::detail

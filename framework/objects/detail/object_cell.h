@@ -157,6 +157,8 @@ class ObjectCell {
 
   // Whether its replies and publications may leave the node now.
   inline bool is_owned() const;
+  // is_owned() and has_lease(), by one look at the clock.
+  inline bool is_owned_under_lease() const;
   Error moved() const;
   // Without a lease the store decides whether they may. Suspends until the store has found our
   // seal. Requires a turn. Fails with moved() when it finds a later one: then the object is lost,

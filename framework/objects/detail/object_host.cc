@@ -279,7 +279,9 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
 
 bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof) {
   Witness* const witness = surroundings_.witness;
-  const auto may = [&] { return cell.is_owned() && (proof != Proof::lease || cell.has_lease()); };
+  const auto may = [&] {
+    return proof == Proof::lease ? cell.is_owned_under_lease() : cell.is_owned();
+  };
   if (!log_.writes(LogLevel::debug) && witness == nullptr) return may();
   // Read before the check: at that time no other node was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();

@@ -202,9 +202,11 @@ Result<void> ObjectHost::Gate::store_and_check(bool may_end_turn) {
   if (is_durable && !method_.read_only && cell_.version() != begun_version_) {
     host_.mark_unmarked_change(cell_, method_.full_name);
   }
-  const bool is_to_be_stored =
-      is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed() || !cell_.has_lease();
-  const bool is_stored = cell_.is_changed() && !method_.read_only && is_to_be_stored;
+  // Asked only about a change: has_lease() reads the clock.
+  const auto is_to_be_stored = [&] {
+    return is_durable || host_.has_too_many_unsaved() || cell_.is_destroyed() || !cell_.has_lease();
+  };
+  const bool is_stored = cell_.is_changed() && !method_.read_only && is_to_be_stored();
   if (is_stored) {
     // Others that wait for the turn would wait for the store, too.
     const bool shares =

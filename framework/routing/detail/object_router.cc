@@ -162,12 +162,14 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
 }
 
 ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition) const {
-  if (route.hosted != nullptr && route.hosted->ownership().epoch(partition) != 0) {
-    std::size_t shard = partition % peers_.size();
+  const Ownership::Epoch own_epoch =
+      route.hosted == nullptr ? 0 : route.hosted->ownership().epoch(partition);
+  if (own_epoch != 0) {
+    std::size_t shard = shard_of(partition, peers_.size());
     if (COROLANE_SEEDED_BUG(shard_of_caller)) shard = index_;
     return {.kind = shard == index_ ? Place::Kind::here : Place::Kind::other_shard,
             .shard = shard,
-            .partition_epoch = route.hosted->ownership().epoch(partition)};
+            .partition_epoch = own_epoch};
   }
   const ClusterView::Group* const group = route.group;
   if (group == nullptr) return {};
@@ -184,7 +186,7 @@ ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition
     return {.member = owner.member, .partition_epoch = owner.epoch};
   }
   return {.kind = Place::Kind::other_node,
-          .shard = partition % owner.member->shards.size(),
+          .shard = shard_of(partition, owner.member->shards.size()),
           .member = owner.member,
           .partition_epoch = owner.epoch};
 }
@@ -545,7 +547,7 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
     return client->call(call.method, call.request, *call.reply, options);
   };
   auto result = run();
-  place.is_lost = !client->is_connected();
+  place.is_lost = !result && !client->is_connected();
   return result;
 }
 

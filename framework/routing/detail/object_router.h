@@ -103,7 +103,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> follow(Feed& feed) override;
   const Feeds& feeds() const { return feeds_; }
 
-  bool is_here(Partition partition) const override { return partition % peers_.size() == index_; }
+  bool is_here(Partition partition) const override {
+    return shard_of(partition, peers_.size()) == index_;
+  }
   Moved owner_of(const HostedType& type, Partition partition) const override;
   Router& router() override { return *this; }
   std::shared_ptr<Router> outbox_router(OutboxSink& sink) override {
@@ -157,6 +159,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   const Route& route_of(const rpc::Method& method);
   const Route& route_of_type(const std::string& type);
   Place locate(const Route& route, Partition partition) const;
+  // In 32 bits, since each call divides.
+  static std::size_t shard_of(Partition partition, std::size_t shard_count) {
+    return std::uint32_t{partition} % static_cast<std::uint32_t>(shard_count);
+  }
   // `reply` or `stream` is null.
   Result<void> call_or_stream(const rpc::Method& method, const std::string& id,
                               const google::protobuf::Message& request,

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "coroutine/task_local.h"
-
 namespace corolane::framework::detail {
-namespace {
 
 constinit coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy> call_chain;
+
+namespace {
 
 bool is_of(const CallChain::Link& link, std::string_view type, std::string_view id) {
   return link.id == id && link.method.size() > type.size() && link.method[type.size()] == '/' &&
@@ -27,21 +26,7 @@ Error too_long() {
 
 }  // namespace
 
-const CallChain* CallChain::current() { return call_chain.get(); }
-
 void CallChain::enter(CallChain chain) { call_chain.set(std::move(chain)); }
-
-CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
-                        const std::string& id, std::uint64_t epoch, void* turn)
-    : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
-  outer_ = std::exchange(call_chain.get_or_new().frame_, this);
-}
-
-CallChain::Frame::~Frame() {
-  call_chain.get()->frame_ = outer_;
-  if (own_ != nullptr) [[unlikely]]
-    own_->end();
-}
 
 std::size_t CallChain::Frame::write_name(std::span<char> room) const {
   std::size_t size = 0;
@@ -57,8 +42,7 @@ std::size_t CallChain::Frame::write_name(std::span<char> room) const {
   return size;
 }
 
-std::shared_ptr<const CallChain::Link> CallChain::link() const {
-  if (frame_ == nullptr) return elsewhere_;
+std::shared_ptr<const CallChain::Link> CallChain::link_of_frame() const {
   if (frame_->own_ == nullptr) {
     frame_->own_ =
         std::make_shared<Link>(frame_->parent_, frame_->method_, frame_->id_, frame_->epoch_);

@@ -21,6 +21,7 @@
 
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "coroutine/task_local.h"
 #include "rpc/object_target.h"
 #include "rpc/service.h"
 
@@ -122,7 +123,7 @@ class CallChain {
   // While it lives, the call that runs in this task is without its turn.
   class Outside {
    public:
-    Outside() : frame_(current() == nullptr ? nullptr : current()->frame_) { set(true); }
+    inline Outside();
     ~Outside() { set(false); }
     Outside(const Outside&) = delete;
     Outside& operator=(const Outside&) = delete;
@@ -146,19 +147,43 @@ class CallChain {
   ~CallChain() = default;
 
   // The running task's chain; null outside of objects.
-  static const CallChain* current();
+  static inline const CallChain* current();
   // Sets the chain of a task that serves calls waiting elsewhere.
   static void enter(CallChain chain);
 
   // The parent of the next call that this task makes.
-  std::shared_ptr<const Link> link() const;
+  std::shared_ptr<const Link> link() const {
+    return frame_ == nullptr ? elsewhere_ : link_of_frame();
+  }
   // The call that runs in this task; null in a task that the call has spawned.
   const Frame* frame() const { return frame_; }
 
  private:
+  std::shared_ptr<const Link> link_of_frame() const;
+
   Frame* frame_ = nullptr;
   std::shared_ptr<const Link> elsewhere_;
 };
+
+extern constinit coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy> call_chain;
+
+inline const CallChain* CallChain::current() { return call_chain.get(); }
+
+inline CallChain::Outside::Outside() : frame_(current() == nullptr ? nullptr : current()->frame_) {
+  set(true);
+}
+
+inline CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
+                               const std::string& id, std::uint64_t epoch, void* turn)
+    : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
+  outer_ = std::exchange(call_chain.get_or_new().frame_, this);
+}
+
+inline CallChain::Frame::~Frame() {
+  call_chain.get()->frame_ = outer_;
+  if (own_ != nullptr) [[unlikely]]
+    own_->end();
+}
 
 // The chain of a received call. Fails with failed_precondition when there are more than
 // CallChain::length_max calls.
