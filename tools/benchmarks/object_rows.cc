@@ -37,6 +37,17 @@ Row activation_row(std::string name, StoreUsed store) {
           .limit = [store] { return our_seal(store); }};
 }
 
+Row durable_row(std::string name, StoreUsed store) {
+  return {.info = {.name = std::move(name),
+                   .unit = "us",
+                   .operation = "durable call, 64 objects at a time, in wall-clock time",
+                   .limit_name = "its write alone",
+                   .bar = at_most(2)},
+          .ours = [store] { return our_durable_call(store); },
+          .limit = [store] { return our_write(store); },
+          .round_factor = 2};
+}
+
 }  // namespace
 
 Result<std::vector<Row>> object_rows(const std::vector<ProgramPeer>&) {
@@ -56,6 +67,22 @@ Result<std::vector<Row>> object_rows(const std::vector<ProgramPeer>&) {
                           Distance::other_node));
   rows.push_back(activation_row("activate/sqlite", StoreUsed::sqlite));
   rows.push_back(activation_row("activate/redis", StoreUsed::redis));
+  rows.push_back(durable_row("durable/sqlite", StoreUsed::sqlite));
+  rows.push_back(durable_row("durable/redis", StoreUsed::redis));
+  rows.push_back({.info = {.name = "outbox",
+                           .unit = "ns",
+                           .operation = "CPU of a call that the outbox stores and delivers",
+                           .limit_name = "both durable calls without an outbox",
+                           .bar = at_most(4)},
+                  .ours = our_outbox_call,
+                  .limit = our_call_pair});
+  rows.push_back({.info = {.name = "publish/1000",
+                           .unit = "ns",
+                           .operation = "CPU of a publication that 1,000 local subscribers read",
+                           .limit_name = "a value over each of 1,000 channels",
+                           .bar = at_most(4)},
+                  .ours = [] { return our_publication(1'000); },
+                  .limit = [] { return our_fan_out(1'000); }});
   rows.push_back(
       {.info = {.name = "memory/1000000",
                 .unit = "bytes",

@@ -2,34 +2,28 @@
 // Nodes in the benchmark's own process that host counters.
 #include "tools/benchmarks/ours/objects.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "coroutine/base/check.h"
-#include "coroutine/task_group.h"
-#include "coroutine/testing/temporary_folder.h"
 #include "framework/cluster/cluster.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
-#include "framework/store/redis_store.h"
-#include "framework/store/sqlite_store.h"
 #include "net/uv/uv_network.h"
 #include "rpc/client/client.h"
 #include "rpc/server/server.h"
 #include "tools/benchmarks/counter.corolane.h"
 #include "tools/benchmarks/ours/one_process.h"
 #include "tools/benchmarks/ours/run_in_task.h"
+#include "tools/benchmarks/ours/stores.h"
 #include "tools/benchmarks/resident_memory.h"
-#include "tools/processes/redis_server.h"
 
 namespace corolane::bench {
 namespace {
@@ -86,27 +80,8 @@ Result<std::unique_ptr<Node>> start_node(NodeConfig config, net::Network& networ
   return node;
 }
 
-// Runs `at_a_time` calls concurrently. `call` may suspend.
-template <typename F>
-Result<Measurement> time_calls(std::size_t at_a_time, F call) {
-  return time_batches([&](Stopwatch& watch, std::size_t op_count) -> Result<std::size_t> {
-    const std::size_t each = std::max<std::size_t>(1, op_count / at_a_time);
-    coroutine::TaskGroup callers;
-    watch.start();
-    for (std::size_t i = 0; i < at_a_time; ++i) {
-      auto spawned = callers.spawn("caller", [&]() -> Result<void> {
-        for (std::size_t j = 0; j < each; ++j) {
-          if (auto called = call(); !called) return called.error();
-        }
-        return {};
-      });
-      if (!spawned) return spawned.error();
-    }
-    auto joined = callers.join(Deadline::never());
-    watch.stop();
-    if (!joined) return joined.error();
-    return each * at_a_time;
-  });
+std::string id_of(std::size_t task, std::size_t round) {
+  return std::to_string(task) + "-" + std::to_string(round);
 }
 
 // Returns the id of an object on that shard of two.
@@ -141,7 +116,7 @@ Result<Measurement> time_other_shard() {
     auto node = start_node(node_config("two", 2), network);
     if (!node) return node.error();
     CounterClient counter((*node)->router(), id_on_shard(1));
-    return time_calls(in_flight, [&] { return counter.get(add_request()); });
+    return time_calls(in_flight, [&](std::size_t) { return counter.get(add_request()); });
   });
 }
 
@@ -170,7 +145,7 @@ Result<Measurement> time_other_node() {
       if (owner != nullptr && owner->name == "b") break;
     }
     CounterClient counter((*a)->router(), id);
-    auto measured = time_calls(in_flight, [&] { return counter.get(add_request()); });
+    auto measured = time_calls(in_flight, [&](std::size_t) { return counter.get(add_request()); });
     static_cast<void>((*b)->stop(Deadline::after(1s)));
     static_cast<void>((*a)->stop(Deadline::after(1s)));
     return measured;
@@ -188,7 +163,7 @@ Result<Measurement> time_plain_on_one_loop() {
         rpc::Client::connect(network, {endpoint.address, endpoint.port}, Deadline::after(1s));
     if (!client) return client.error();
     PlainCounterClient counter(**client);
-    return time_calls(in_flight, [&] { return counter.add(add_request()); });
+    return time_calls(in_flight, [&](std::size_t) { return counter.add(add_request()); });
   });
 }
 
@@ -216,50 +191,11 @@ Result<Measurement> time_plain_between_threads() {
     auto client = rpc::Client::connect(network, {"127.0.0.1", port}, Deadline::after(1s));
     if (!client) return client.error();
     PlainCounterClient counter(**client);
-    return time_calls(in_flight, [&] { return counter.add(add_request()); });
+    return time_calls(in_flight, [&](std::size_t) { return counter.add(add_request()); });
   });
   is_over = true;
   thread.join();
   return measured;
-}
-
-// Runs `body` with a store of that kind.
-template <typename F>
-Result<Measurement> with_store(StoreUsed used, F body) {
-  const test::TemporaryFolder folder;
-  std::optional<test::RedisServer> redis;
-  return with_network([&](net::Network& network) -> Result<Measurement> {
-    if (used == StoreUsed::sqlite) {
-      auto store = framework::SqliteStore::open((folder.path() / "objects.db").string());
-      if (!store) return store.error();
-      return body(network, std::shared_ptr<framework::Store>(*std::move(store)));
-    }
-    redis.emplace();
-    return body(network,
-                std::make_shared<framework::RedisStore>(
-                    network, framework::RedisStore::Options{.endpoints = {redis->endpoint()}}));
-  });
-}
-
-template <typename F>
-Result<Measurement> time_by_the_clock(F act) {
-  constexpr std::size_t rounds = 50;
-  std::size_t next = 0;
-  const auto start = std::chrono::steady_clock::now();
-  coroutine::TaskGroup tasks;
-  for (std::size_t i = 0; i < in_flight; ++i) {
-    auto spawned = tasks.spawn("caller", [&]() -> Result<void> {
-      for (std::size_t j = 0; j < rounds; ++j) {
-        if (auto done = act(std::to_string(next++)); !done) return done.error();
-      }
-      return {};
-    });
-    if (!spawned) return spawned.error();
-  }
-  if (auto joined = tasks.join(Deadline::never()); !joined) return joined.error();
-  const std::chrono::duration<double, std::micro> elapsed =
-      std::chrono::steady_clock::now() - start;
-  return Measurement{.value = elapsed.count() / static_cast<double>(next)};
 }
 
 }  // namespace
@@ -303,14 +239,16 @@ Result<Measurement> our_activation(StoreUsed used) {
       [](net::Network& network, std::shared_ptr<framework::Store> store) -> Result<Measurement> {
         auto node = start_node(node_config("one", 1), network, {.store = std::move(store)});
         if (!node) return node.error();
-        return time_by_the_clock(
-            [&](const std::string& id) { return CounterClient((*node)->router(), id).get({}); });
+        return time_by_the_clock([&](std::size_t task, std::size_t round) {
+          return CounterClient((*node)->router(), id_of(task, round)).get({});
+        });
       });
 }
 
 Result<Measurement> our_seal(StoreUsed used) {
   return with_store(used, [](net::Network&, const std::shared_ptr<framework::Store>& store) {
-    return time_by_the_clock([&](const std::string& id) {
+    return time_by_the_clock([&](std::size_t task, std::size_t round) {
+      const std::string id = id_of(task, round);
       return store->seal({.type = "bench.Counter", .id = id}, 1, Deadline::after(10s));
     });
   });

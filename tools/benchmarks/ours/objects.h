@@ -27,4 +27,20 @@ Result<Measurement> our_activation(StoreUsed used);
 // The same for the store's part alone.
 Result<Measurement> our_seal(StoreUsed used);
 
+// Wall-clock time of a durable call, 64 objects at a time.
+Result<Measurement> our_durable_call(StoreUsed used);
+// The same for its write alone.
+Result<Measurement> our_write(StoreUsed used);
+
+// CPU time of a durable call whose outbox calls another object durably, until that is done, 64
+// pairs at a time, with a store in memory.
+Result<Measurement> our_outbox_call();
+// The same for the two durable calls without an outbox.
+Result<Measurement> our_call_pair();
+
+// CPU time of a publication that `reader_count` local subscribers read.
+Result<Measurement> our_publication(std::size_t reader_count);
+// The same for a value that goes to each of so many tasks over its own channel.
+Result<Measurement> our_fan_out(std::size_t reader_count);
+
 }  // namespace corolane::bench

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/task_group.h"
 #include "framework/node/node_config.h"
 #include "net/uv/uv_network.h"
 #include "tools/benchmarks/measurement.h"
@@ -42,6 +44,29 @@ inline framework::NodeConfig node_config(std::string name, std::uint32_t shards)
   config.objects.idle_time_max = std::chrono::hours(1);
   config.objects.memory_max = 64 * 1024 * config::mebibyte;
   return config;
+}
+
+// Runs call(i) in `at_a_time` tasks; it may suspend.
+template <typename F>
+Result<Measurement> time_calls(std::size_t at_a_time, F call) {
+  return time_batches([&](Stopwatch& watch, std::size_t op_count) -> Result<std::size_t> {
+    const std::size_t each = std::max<std::size_t>(1, op_count / at_a_time);
+    coroutine::TaskGroup callers;
+    watch.start();
+    for (std::size_t i = 0; i < at_a_time; ++i) {
+      auto spawned = callers.spawn("caller", [&, i]() -> Result<void> {
+        for (std::size_t j = 0; j < each; ++j) {
+          if (auto called = call(i); !called) return called.error();
+        }
+        return {};
+      });
+      if (!spawned) return spawned.error();
+    }
+    auto joined = callers.join(Deadline::never());
+    watch.stop();
+    if (!joined) return joined.error();
+    return each * at_a_time;
+  });
 }
 
 // Runs `body` with a loop, as production does.
