@@ -277,15 +277,12 @@ Result<void> ObjectHost::wait_for_ownership(const HostedType& type, Partition pa
   return {};
 }
 
-bool ObjectHost::may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof) {
+bool ObjectHost::may_reply_and_tell(const ObjectCell& cell, const rpc::RequestId& request_id,
+                                    Proof proof) {
   Witness* const witness = surroundings_.witness;
-  const auto may = [&] {
-    return proof == Proof::lease ? cell.is_owned_under_lease() : cell.is_owned();
-  };
-  if (!log_.writes(LogLevel::debug) && witness == nullptr) return may();
   // Read before the check: at that time no other node was the owner.
   const TimePoint at = cell.type().ownership().fence().clock_now();
-  if (!may()) return false;
+  if (!may_reply(cell, proof)) return false;
   if (cell.has_lease()) proof = Proof::lease;
   if (witness != nullptr) {
     witness->on_reply({.type = cell.type().name(),

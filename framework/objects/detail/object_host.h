@@ -209,7 +209,16 @@ class ObjectHost {
   // Called right before a reply. Its debug log lines, together with those of other nodes, prove
   // that there was one owner at a time (tools/chaos).
   // Without a lease it needs another proof.
-  bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof);
+  bool may_reply(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof) {
+    if (log_.writes(LogLevel::debug) || surroundings_.witness != nullptr) [[unlikely]] {
+      return may_reply_and_tell(cell, request_id, proof);
+    }
+    return may_reply(cell, proof);
+  }
+  static bool may_reply(const ObjectCell& cell, Proof proof) {
+    return proof == Proof::lease ? cell.is_owned_under_lease() : cell.is_owned();
+  }
+  bool may_reply_and_tell(const ObjectCell& cell, const rpc::RequestId& request_id, Proof proof);
   // The same, and asks the store for the proof that is missing. `is_stored`: it has just accepted a
   // write of the object. Suspends without a lease.
   Result<void> check_may_reply(ObjectCell& cell, const rpc::RequestId& request_id, bool is_stored);

@@ -132,8 +132,7 @@ void ObjectRouter::stop() {
   incoming_.cancel_and_join();
 }
 
-const ObjectRouter::Route& ObjectRouter::route_of(const rpc::Method& method) {
-  if (&method == last_method_) return *last_route_;
+const ObjectRouter::Route& ObjectRouter::look_up(const rpc::Method& method) {
   const std::string_view type = type_of(method.full_name);
   // Keeps a known route.
   const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
@@ -533,10 +532,12 @@ Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
                                  .partition_epoch = place.partition_epoch,
                                  .request_id = call.options.request_id,
                                  .chain = chain};
-  rpc::CallOptions options = call.options;
-  options.deadline = call.deadline;
-  options.principal = call.principal;
-  options.object = &target;
+  const rpc::CallOptions options{.deadline = call.deadline,
+                                 .request_id = call.options.request_id,
+                                 .headers = call.options.headers,
+                                 .reply_headers = call.options.reply_headers,
+                                 .object = &target,
+                                 .principal = call.principal};
   // Keeps the client: the view with the member may be replaced meanwhile.
   const auto client = clients_.of(*place.member, place.shard);
   const auto run = [&] {

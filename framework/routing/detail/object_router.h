@@ -156,7 +156,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   };
 
   const ClusterView::Group* group_of(std::string_view type) const;
-  const Route& route_of(const rpc::Method& method);
+  const Route& route_of(const rpc::Method& method) {
+    return &method == last_method_ ? *last_route_ : look_up(method);
+  }
+  const Route& look_up(const rpc::Method& method);
   const Route& route_of_type(const std::string& type);
   Place locate(const Route& route, Partition partition) const;
   // In 32 bits, since each call divides.

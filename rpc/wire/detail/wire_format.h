@@ -164,6 +164,12 @@ class WireReader {
   }
 
   bool varint(std::uint64_t& value) {
+    // Most numbers here have one byte: tags and lengths.
+    if (!left_.empty() && static_cast<std::uint8_t>(left_.front()) < 0x80) {
+      value = static_cast<std::uint8_t>(left_.front());
+      left_.remove_prefix(1);
+      return true;
+    }
     value = 0;
     for (std::size_t i = 0; i < left_.size() && i < 9; ++i) {
       const auto byte = static_cast<std::uint8_t>(left_[i]);
