@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Where the loops of a node's further shards turn: on threads of their own, unless a simulation
 // steps them.
+//
+//   auto loop = ThreadLoops().begin(
+//       1, {}, [&](net::Network& its_network) { live(its_network); },
+//       [&](const Result<void>& ran) { home.post([&, ran] { ended(ran); }); });
 #pragma once
 
 #include <cstddef>

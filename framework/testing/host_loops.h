@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The further shards of a simulated node: each is a thread of its host.
+//
+//   Node node(config, fabric.network_of(host), std::move(log),
+//             Node::Parts{.shard_loops = std::make_shared<HostLoops>(fabric, host)});
 #pragma once
 
 #include <memory>

@@ -280,7 +280,7 @@ class LeaseTest(unittest.TestCase):
                 "  cluster:\n    directory: etcd\n"
                 f"    etcd: {{servers: [\"{self.etcd_address}\"]}}\n"
                 "  store:\n    kind: redis\n"
-                f"    redis: {{server: \"unix:{self.folder}/redis.sock\"}}\n"
+                f"    redis: {{servers: [\"unix:{self.folder}/redis.sock\"]}}\n"
             )
 
     def etcdctl(self, *words):
