@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::RealLoop;
 using test::run_on_real_loop;
+using testing::Ge;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -73,17 +74,20 @@ TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
       wait_for_the_end(watchdog);
     }
     const auto stalls = watchdog.last_stalls();
-    ASSERT_THAT(stalls, SizeIs(50));
+    // A busy machine may hold up the loop between two handlers, too.
+    ASSERT_THAT(stalls, SizeIs(Ge(50)));
     EXPECT_GE(watchdog.statistics().time, 50 * 20ms);
     coroutine::Symbols symbols;
+    int named_count = 0;
     for (const auto& stall : stalls) {
       EXPECT_GE(stall.lasted, 20ms);
-      if (test::under_thread_sanitizer) continue;  // It defers signals.
-      ASSERT_TRUE(stall.doing);
-      EXPECT_EQ(stall.doing->task_name, "a busy handler");
+      if (!stall.doing || stall.doing->task_name != "a busy handler") continue;
+      ++named_count;
       EXPECT_THAT(coroutine::to_text(symbols.frames(stall.doing->trace)),
                   HasSubstr("keep_the_loop"));
     }
+    // The thread sanitizer defers signals.
+    EXPECT_EQ(named_count, test::under_thread_sanitizer ? named_count : 50);
   });
   // A few stalls are logged; the next one also reports the number of those left out.
   EXPECT_THAT(lines.all(), SizeIs(5));
