@@ -50,7 +50,7 @@ class SimulatedCluster {
   struct Options {
     std::uint64_t seed = 1;
     std::size_t nodes = 3;
-    // Of each node; empty: the seed decides, for each life of each node, up to four.
+    // Each node has that many; empty: the seed decides, for each life of each node, up to four.
     std::optional<std::uint32_t> shards = 1;
     bool shuffles = true;  // Ready tasks run in any order, instead of first come, first served.
     Fabric::Options network = {};

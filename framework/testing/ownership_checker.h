@@ -60,7 +60,7 @@ class OwnershipChecker final : public StoreWitness {
   void on_written(const framework::ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                   std::string_view bytes) override;
   // Nothing holds for what the store has lost: requests may take effect again, and later versions
-  // have earlier numbers. What it has not lost stays stored.
+  // have earlier numbers. All other changes stay stored.
   void on_set_back(const framework::MemoryStore& table) override;
   // All records have times of the same clock.
   void on_call(const framework::CallRecord& record);

@@ -6,7 +6,6 @@
 
 #include "coroutine/task.h"
 #include "framework/routing/router.h"
-#include "framework/wire/objects.pb.h"
 #include "tools/simulation/trade/guild.h"
 
 namespace corolane::sim {
@@ -64,13 +63,10 @@ std::string Losses::what_gold_is_wrong() const {
   for (std::size_t i = 0; i < options_.guild_count; ++i) {
     const std::string name = guild_name(i);
     const framework::ObjectKey key{.type = guild_type, .id = name};
-    framework::ObjectRecord record;
-    record.ParseFromString(cluster_.store().table().look(key).object.bytes);
-    GuildState state;
-    state.ParseFromString(record.state());
+    const std::uint64_t gold = cluster_.stored<GuildState>(key.type, key.id).gold();
     const std::size_t given = cluster_.checker().request_count(key);
-    if (state.gold() == given) continue;
-    return name + " has " + std::to_string(state.gold()) + " of " + std::to_string(given);
+    if (gold == given) continue;
+    return name + " has " + std::to_string(gold) + " of " + std::to_string(given);
   }
   return "";
 }

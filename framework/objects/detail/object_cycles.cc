@@ -2,7 +2,6 @@
 // Two chains of calls that wait for each other: a call of one waits for an object that the other
 // one holds, and the other way around. One of them is failed at once, instead of both at their
 // deadlines. A chain that waits for itself is found before (call_chain.h).
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -40,11 +39,8 @@ std::string text_of(const ObjectVisitor& visitor, const ObjectCell& cell, std::s
 // Calls that only read share the turns of their objects. True for a method that this node does not
 // know: its call may be one of them.
 bool ObjectHost::shares_turns(std::string_view method) const {
-  const HostedType* const type = find_type(type_of(method));
-  if (type == nullptr) return true;
-  const auto methods = type->methods();
-  const auto found = std::ranges::find(methods, method, &rpc::Method::full_name);
-  return found == methods.end() || found->read_only;
+  const rpc::Method* const known = find_method(method);
+  return known == nullptr || known->read_only;
 }
 
 // The call has arrived here, and waits for its turn. A visitor that has one may wait, in its turn,

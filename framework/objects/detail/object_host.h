@@ -112,6 +112,8 @@ class ObjectHost {
   // For calls from outboxes: the objects' own row of a method, or, of a type that is not hosted
   // here, one whose request and reply carry any fields along unread.
   const rpc::Method& method_of(std::string_view full_name);
+  // The objects' own row of a method; null for a method that is not known here.
+  const rpc::Method* find_method(std::string_view full_name) const;
   Owners& owners() const { return surroundings_.owners; }
   // Numbers the outboxes that begin on this shard.
   std::uint64_t next_outbox_number() { return ++last_outbox_number_; }

@@ -258,12 +258,16 @@ void Outbox::note_failure(Entry& entry, const Error& error) {
                                                             {"error", error.to_string()}});
 }
 
+const rpc::Method* ObjectHost::find_method(std::string_view full_name) const {
+  const HostedType* const type = find_type(type_of(full_name));
+  if (type == nullptr) return nullptr;
+  const auto rows = type->methods();
+  const auto row = std::ranges::find(rows, full_name, &rpc::Method::full_name);
+  return row == rows.end() ? nullptr : &type->method(static_cast<std::size_t>(row - rows.begin()));
+}
+
 const rpc::Method& ObjectHost::method_of(std::string_view full_name) {
-  if (const HostedType* const type = find_type(type_of(full_name))) {
-    const auto rows = type->methods();
-    const auto row = std::ranges::find(rows, full_name, &rpc::Method::full_name);
-    if (row != rows.end()) return type->method(static_cast<std::size_t>(row - rows.begin()));
-  }
+  if (const rpc::Method* const known = find_method(full_name)) return *known;
   const auto place = foreign_methods_.try_emplace(std::string(full_name)).first;
   rpc::Method& method = place->second;
   method.full_name = place->first.c_str();

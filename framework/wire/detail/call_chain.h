@@ -55,7 +55,7 @@ class CallChain {
     std::uint64_t epoch = 0;  // That of the object's owner; 0: it is on another node.
     bool has_ended = false;
     bool is_outside = false;  // It has given its turn away, so a call back is no deadlock.
-    // What it waits for now, the latest first; a handler may call several objects at a time.
+    // The calls that it waits for, the latest first: a handler may call several objects at a time.
     mutable OutCall* out_calls = nullptr;
 
    private:
