@@ -51,9 +51,29 @@ void check_same(const rpc::ObjectTarget* one, const rpc::ObjectTarget* other) {
         "and so are the calls that wait for it");
 }
 
+// It is read into one that holds another call, as a connection does.
+void check_reader(Bytes bytes, const rpc::RequestExtension& expected, bool is_valid) {
+  const rpc::ObjectCall caller = {.method = "a.B/C", .id = "d"};
+  const rpc::ObjectTarget object = {.id = "before",
+                                    .node_epoch = 1,
+                                    .partition_epoch = 2,
+                                    .request_id = {.caller = "ada", .sequence = 3, .scope = "s"},
+                                    .chain = {&caller, 1}};
+  const rpc::Principal player = {.id = "player-17", .roles = {"player"}};
+  rpc::RequestExtension extension;
+  check(rpc::read_extension(rpc::ExtensionBytes({}, &player, &object).view(), extension),
+        "a printed extension is read");
+  check(rpc::read_extension(text_of(bytes), extension) == is_valid,
+        "bytes are valid when protobuf reads them");
+  check(!is_valid || extension.SerializeAsString() == expected.SerializeAsString(),
+        "and mean the same");
+}
+
 void check_extension(Bytes bytes) {
   rpc::RequestExtension extension;
-  if (!extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  const bool is_valid = extension.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  check_reader(bytes, extension, is_valid);
+  if (!is_valid) return;
   const rpc::TraceContext trace = rpc::trace_of(extension);
   if (trace.is_valid()) check_header(rpc::format_traceparent(trace));
 
