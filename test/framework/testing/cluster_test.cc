@@ -11,6 +11,7 @@
 #include <string>
 
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "test/framework/counter.h"
 #include "tools/simulation/planted_bugs.h"
@@ -66,6 +67,36 @@ TEST(SimulatedClusterTest, ServesItsClientsOnAllShards) {
   EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
+}
+
+// The client tries again when one of its calls has closed a cycle.
+TEST(SimulatedClusterTest, ObjectsThatCallEachOtherOverShardsWaitForNoDeadline) {
+  SimulatedCluster cluster({.seed = 3, .nodes = 1, .shards = 4}, host_counters);
+  const auto add_along = [&](const std::string& client, int from, int to) {
+    test::AddAlongRequest request;
+    request.add_ids(std::to_string(to));
+    const auto added =
+        test::CounterClient(cluster.router(client), std::to_string(from)).add_along(request);
+    EXPECT_TRUE(added) << added;
+  };
+  EXPECT_TRUE(cluster.run("client", [&] {
+    for (int i = 0; i < 4; ++i) add_along("first", i, (i + 1) % 4);
+    const TimePoint start = now();
+    coroutine::TaskGroup clients;
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(clients.spawn("client", [&add_along, i] {
+        const int pair = i % 2 * 2;
+        const bool is_first = i % 4 < 2;
+        for (int j = 0; j < 20; ++j) {
+          add_along("client " + std::to_string(i), pair + (is_first ? 0 : 1),
+                    pair + (is_first ? 1 : 0));
+        }
+      }));
+    }
+    EXPECT_TRUE(clients.join(Deadline::never()));
+    EXPECT_LT(now() - start, 5s);
+  }));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
 TEST(SimulatedClusterTest, LosesNoWriteInACrash) {
