@@ -288,6 +288,31 @@ void Cluster::note_table() {
   }
 }
 
+Result<void> Cluster::pin(const Placement& placement, Partition partition,
+                          const std::optional<Pin>& pin, Deadline deadline) {
+  const std::string self = ClusterTable::name_of(self_);
+  const std::string key = ClusterTable::pin_key(placement, partition);
+  Directory::Transaction transaction;
+  transaction.conditions.push_back({.key = ClusterTable::node_key(self),
+                                    .field = Directory::Condition::Field::created_at,
+                                    .revision = self_.epoch});
+  if (pin) {
+    transaction.puts.push_back({.key = key, .value = ClusterTable::to_value(*pin)});
+  } else {
+    transaction.removals.push_back(key);
+  }
+  const auto outcome = directory_.commit(transaction, deadline);
+  if (!outcome) return outcome.error();
+  if (!outcome->is_done) return Error(Code::failed_precondition, "the node is not in the cluster");
+  table_.apply({.entry = {.key = key,
+                          .value = pin ? ClusterTable::to_value(*pin) : std::string(),
+                          .created_at = 0,
+                          .modified_at = outcome->revision},
+                .is_removed = !pin});
+  changed();
+  return {};
+}
+
 void Cluster::lose() {
   if (keeper_ == nullptr || fence_.has_lease()) return;
   log_.error("another node owns what this one served without the directory");

@@ -121,6 +121,12 @@ class Cluster : private detail::Tenants {
   // changes.
   void doubt(const Placement& placement, Partition partition);
 
+  // Puts the partition on the node of that pin, or where placement wants it: the nodes hand it over
+  // from then on. Suspends. Fails as the directory does, and with failed_precondition while this
+  // node is not in the cluster.
+  Result<void> pin(const Placement& placement, Partition partition, const std::optional<Pin>& pin,
+                   Deadline deadline);
+
   // A later owner has sealed an object of ours, so our key is gone: the node drops all that it
   // owned, and joins again.
   void lose();
@@ -130,6 +136,12 @@ class Cluster : private detail::Tenants {
   static std::string owner_key(const Placement& placement, Partition partition) {
     return detail::ClusterTable::partition_key(placement, partition);
   }
+
+  // The key of the entry that pins that partition, and its value.
+  static std::string pin_key(const Placement& placement, Partition partition) {
+    return detail::ClusterTable::pin_key(placement, partition);
+  }
+  static std::string pin_value(const Pin& pin) { return detail::ClusterTable::to_value(pin); }
 
   // The key of the entry by which operators let a replaced directory take over.
   static std::string generation_key() { return detail::ClusterTable::generation_key(); }

@@ -11,6 +11,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,12 +49,21 @@ struct Member {
   std::vector<std::string> roles = {};
   std::vector<PlacementGroup> groups = {};  // The types that it hosts.
   std::string version = {};                 // The program's version, for people.
-  std::uint32_t placement_rule = 2;         // The latest one that it knows (placement.h).
+  std::uint32_t placement_rule = 3;         // The latest one that it knows (placement.h).
   bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;
   bool hosts(const Placement& placement, std::string_view type) const;
 };
+
+// Keeps a partition on one node, instead of where placement would put it.
+struct Pin {
+  std::string node;             // The name; a pin outlives restarts of the node.
+  bool is_by_balancer = false;  // Otherwise by an operator: the balancer leaves it alone.
+
+  friend bool operator==(const Pin&, const Pin&) = default;
+};
+using Pins = std::map<Partition, Pin>;
 
 class ClusterView {
  public:
@@ -65,6 +75,7 @@ class ClusterView {
   struct Group {
     Placement placement;
     Owners owners;
+    Pins pins = {};
     // Its members host different types, as during an update to a build with another type.
     bool is_mixed = false;
   };

@@ -45,6 +45,10 @@ struct Class {
     members.push_back(&member);
     counts.push_back(0);
   }
+  // Counts a partition of that member, which may be its last one.
+  void count(std::size_t i) {
+    if (++counts[i] == count_max) take_out(i);
+  }
   void take_out(std::size_t i) {
     hashes[i] = hashes.back();
     members[i] = members.back();
@@ -68,6 +72,11 @@ std::vector<const Member*> candidates_of(std::span<const Member> members,
     if (latest[member.name] == member.epoch) candidates.push_back(&member);
   }
   return candidates;
+}
+
+bool all_know(std::uint32_t rule, std::span<const Member> members) {
+  return std::ranges::all_of(
+      members, [rule](const Member& member) { return member.placement_rule >= rule; });
 }
 
 // Those that host all types which most of them host, by weight; all of them when there is none.
@@ -144,6 +153,17 @@ Winner draw(std::vector<Class>& classes, std::uint64_t partition) {
   return winner;
 }
 
+// The member of that name; the class is null when there is none, or it has its share already.
+Winner find(std::vector<Class>& classes, std::string_view name) {
+  for (Class& each : classes) {
+    const auto found = std::ranges::find(each.members, name, &Member::name);
+    if (found != each.members.end()) {
+      return {.its_class = &each, .number = static_cast<std::size_t>(found - each.members.begin())};
+    }
+  }
+  return {};
+}
+
 void limit(std::vector<Class>& classes) {
   std::uint64_t sum = 0;
   for (const Class& each : classes) sum += each.weight * each.members.size();
@@ -155,21 +175,32 @@ void limit(std::vector<Class>& classes) {
 
 }  // namespace
 
+std::vector<const Member*> possible_owners(std::span<const Member> members,
+                                           const Placement& placement) {
+  const std::vector<const Member*> candidates = candidates_of(members, placement);
+  return all_know(2, members) ? without_minority(candidates, placement) : candidates;
+}
+
 std::vector<const Member*> choose_owners(std::span<const Member> members,
-                                         const Placement& placement) {
+                                         const Placement& placement, const Pins& pins) {
   std::vector<const Member*> owners(partition_count);
-  std::vector<const Member*> candidates = candidates_of(members, placement);
-  const bool is_bounded =
-      std::ranges::all_of(members, [](const Member& member) { return member.placement_rule >= 2; });
-  if (is_bounded) candidates = without_minority(candidates, placement);
-  std::vector<Class> classes = classes_of(candidates, placement);
+  const bool is_bounded = all_know(2, members);
+  std::vector<Class> classes = classes_of(possible_owners(members, placement), placement);
   if (is_bounded) limit(classes);
+  if (all_know(3, members)) {
+    for (const auto& [partition, pin] : pins) {
+      const Winner pinned = find(classes, pin.node);
+      if (pinned.its_class == nullptr) continue;
+      owners[partition] = pinned.its_class->members[pinned.number];
+      pinned.its_class->count(pinned.number);
+    }
+  }
   for (std::size_t i = 0; i < partition_count; ++i) {
+    if (owners[i] != nullptr) continue;
     const Winner winner = draw(classes, i);
     if (winner.its_class == nullptr) continue;
-    Class& its = *winner.its_class;
-    owners[i] = its.members[winner.number];
-    if (is_bounded && ++its.counts[winner.number] == its.count_max) its.take_out(winner.number);
+    owners[i] = winner.its_class->members[winner.number];
+    if (is_bounded) winner.its_class->count(winner.number);
   }
   return owners;
 }

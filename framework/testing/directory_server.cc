@@ -207,6 +207,19 @@ void DirectoryServer::accept() {
   });
 }
 
+void DirectoryServer::pin(framework::Partition partition, const std::string& node) {
+  host_.post([this, key = framework::Cluster::pin_key({}, partition), node] {
+    if (table_ == nullptr) return;
+    Directory::Transaction change;
+    if (node.empty()) {
+      change.removals.push_back(key);
+    } else {
+      change.puts.push_back({.key = key, .value = framework::Cluster::pin_value({.node = node})});
+    }
+    static_cast<void>(table_->commit(change, Deadline::never()));
+  });
+}
+
 std::shared_ptr<framework::Directory> DirectoryServer::directory_of(Host& node) {
   return std::make_shared<Remote>(*this, node);
 }

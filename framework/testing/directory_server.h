@@ -75,6 +75,10 @@ class DirectoryServer {
   void replace();
   void accept();
 
+  // Pins that partition of the default placement to the node of that name, or to none, between two
+  // steps.
+  void pin(framework::Partition partition, const std::string& node);
+
   Host& host() const { return host_; }
   const Reads& reads_of(const Host& node) { return reads_[node.index()]; }
   void set_condition(const Condition& condition) { condition_ = condition; }

@@ -35,6 +35,7 @@ enum class FaultKind : std::uint8_t {
   crash_in_section,    // The same at a step of a marked section (section_crashes.h).
   power_off,           // A machine dies without notice to its peers.
   drain,               // A node is drained, and restarted.
+  move,                // `amount` partitions are pinned to a node, and go back.
   pause,               // A process stands still, or is busy with work that does not suspend.
   skew_clock,          // A clock drifts by up to `amount` ppm; the time of day is off by seconds.
   few_stacks,          // A node is restarted with memory for `amount` tasks.
@@ -68,6 +69,7 @@ constexpr auto choices(FaultKind) {
       {"crash_in_section", FaultKind::crash_in_section},
       {"power_off", FaultKind::power_off},
       {"drain", FaultKind::drain},
+      {"move", FaultKind::move},
       {"pause", FaultKind::pause},
       {"skew_clock", FaultKind::skew_clock},
       {"few_stacks", FaultKind::few_stacks},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/testing/host.h"
+#include "framework/wire/partition.h"
 
 namespace corolane::sim {
 namespace {
@@ -92,6 +93,7 @@ void Nemesis::begin(const Fault& fault, Duration duration, test::Random& dice) {
     case FaultKind::crash:
     case FaultKind::power_off:
     case FaultKind::drain:
+    case FaultKind::move:
     case FaultKind::pause:
     case FaultKind::skew_clock:
     case FaultKind::few_stacks:
@@ -145,6 +147,14 @@ void Nemesis::strike_node(const Fault& fault, Duration duration, test::Random& d
     case FaultKind::drain:
       cluster_.stop(node);
       return later(duration, start_again);
+    case FaultKind::move:
+      for (std::uint32_t i = 0; i < fault.amount; ++i) {
+        const auto partition =
+            static_cast<framework::Partition>(dice.below(framework::partition_count));
+        cluster_.directory().pin(partition, host.name());
+        later(duration, [this, partition] { cluster_.directory().pin(partition, ""); });
+      }
+      return;
     case FaultKind::pause:
       return cluster_.pause(node, std::min(duration, until_ - cluster_.simulation().now()));
     case FaultKind::skew_clock: {

@@ -20,6 +20,10 @@ constexpr std::size_t gone_count_max = 1'000;
 constexpr std::string_view nodes = "nodes/";
 constexpr std::string_view draining = "draining/";
 constexpr std::string_view partitions = "partitions/";
+constexpr std::string_view pins_prefix = "pins/";
+
+constexpr std::string_view by_operator = "operator";
+constexpr std::string_view by_balancer = "balancer";
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
@@ -53,6 +57,13 @@ struct PartitionPlace {
   Partition partition;
 };
 
+// The inverse of partition_place_of().
+std::string to_text(const Placement& placement, Partition partition) {
+  std::string group = to_text(placement);
+  if (!group.empty()) group += '/';
+  return group + std::to_string(partition);
+}
+
 // "17", "role=room/17".
 std::optional<PartitionPlace> partition_place_of(std::string_view text) {
   const auto slash = text.rfind('/');
@@ -61,6 +72,15 @@ std::optional<PartitionPlace> partition_place_of(std::string_view text) {
       number_of<Partition>(slash == std::string_view::npos ? text : text.substr(slash + 1));
   if (!number || *number >= partition_count) return std::nullopt;
   return PartitionPlace{.placement = placement_of(group), .partition = *number};
+}
+
+// "chess-2 operator".
+std::optional<Pin> pin_of(std::string_view text) {
+  const auto space = text.find(' ');
+  if (space == 0 || space == std::string_view::npos) return std::nullopt;
+  const std::string_view by = text.substr(space + 1);
+  if (by != by_operator && by != by_balancer) return std::nullopt;
+  return Pin{.node = std::string(text.substr(0, space)), .is_by_balancer = by == by_balancer};
 }
 
 // An invalid entry of another program must not end this one.
@@ -101,9 +121,15 @@ std::string ClusterTable::key(std::string_view kind, std::string_view name) {
 }
 
 std::string ClusterTable::partition_key(const Placement& placement, Partition partition) {
-  std::string group = to_text(placement);
-  if (!group.empty()) group += '/';
-  return key(partitions, group + std::to_string(partition));
+  return key(partitions, to_text(placement, partition));
+}
+
+std::string ClusterTable::pin_key(const Placement& placement, Partition partition) {
+  return key(pins_prefix, to_text(placement, partition));
+}
+
+std::string ClusterTable::to_value(const Pin& pin) {
+  return pin.node + " " + std::string(pin.is_by_balancer ? by_balancer : by_operator);
 }
 
 std::string ClusterTable::to_value(const Member& member) {
@@ -134,13 +160,13 @@ std::string ClusterTable::id_in(const Directory::Snapshot& snapshot) {
 
 void ClusterTable::load(const Directory::Snapshot& snapshot) {
   const std::uint64_t change_count = change_count_;
-  const std::uint64_t member_change_count = member_change_count_;
+  const std::uint64_t placement_change_count = placement_change_count_;
   *this = ClusterTable();
   for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
   revision_ = snapshot.revision;
   next_to_watch_ = revision_ + 1;
   change_count_ = change_count + 1;
-  member_change_count_ = member_change_count + 1;
+  placement_change_count_ = placement_change_count + 1;
 }
 
 void ClusterTable::merge(const Directory::Snapshot& all) {
@@ -208,6 +234,8 @@ void ClusterTable::put(const Directory::Entry& entry, Directory::Revision as_of)
     if (!has_left(name, entry, as_of)) put_draining(entry, name);
   } else if (name.starts_with(partitions)) {
     put_owner(entry, name.substr(partitions.size()));
+  } else if (name.starts_with(pins_prefix)) {
+    put_pin(entry, name.substr(pins_prefix.size()));
   } else {
     put_other(entry);
   }
@@ -225,11 +253,11 @@ void ClusterTable::put_node(const Directory::Entry& entry, std::string_view name
   }
   others_.erase(entry.key);
   nodes_.insert_or_assign(std::string(name), *std::move(member));
-  members_changed();
+  placement_changed();
 }
 
 void ClusterTable::put_draining(const Directory::Entry& entry, std::string_view name) {
-  if (draining_.try_emplace(std::string(name), entry.created_at).second) members_changed();
+  if (draining_.try_emplace(std::string(name), entry.created_at).second) placement_changed();
 }
 
 void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view place) {
@@ -254,6 +282,23 @@ void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view pla
   ++change_count_;
 }
 
+void ClusterTable::put_pin(const Directory::Entry& entry, std::string_view place) {
+  const auto at = partition_place_of(place);
+  auto pin = pin_of(entry.value);
+  if (!at || !pin) {
+    remove_pin(place, entry.modified_at);
+    others_.insert(entry.key);
+    ++unreadable_count_;
+    return;
+  }
+  others_.erase(entry.key);
+  PinChange& known = pin_changes_[{at->placement, at->partition}];
+  if (known.revision >= entry.modified_at) return;
+  known = {.revision = entry.modified_at, .is_there = true};
+  pins_[at->placement].insert_or_assign(at->partition, *std::move(pin));
+  placement_changed();
+}
+
 void ClusterTable::put_other(const Directory::Entry& entry) {
   others_.insert(entry.key);
   if (entry.key == id_key()) id_ = entry.value;
@@ -271,19 +316,14 @@ void ClusterTable::remove(const Directory::Entry& entry) {
   name.remove_prefix(prefix.size());
   others_.erase(entry.key);
   if (name.starts_with(nodes)) {
-    name.remove_prefix(nodes.size());
-    note_gone(name, entry.modified_at);
-    const auto found = nodes_.find(name);
-    if (found == nodes_.end() || found->second.epoch > entry.modified_at) return;
-    nodes_.erase(found);
-    members_changed();
-    const auto drains = draining_.find(name);  // On the same lease.
-    if (drains != draining_.end()) draining_.erase(drains);
+    remove_node(name.substr(nodes.size()), entry.modified_at);
+  } else if (name.starts_with(pins_prefix)) {
+    remove_pin(name.substr(pins_prefix.size()), entry.modified_at);
   } else if (name.starts_with(draining)) {
     const auto found = draining_.find(name.substr(draining.size()));
     if (found == draining_.end() || found->second > entry.modified_at) return;
     draining_.erase(found);
-    members_changed();
+    placement_changed();
   } else if (name.starts_with(partitions)) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
@@ -292,6 +332,27 @@ void ClusterTable::remove(const Directory::Entry& entry) {
     known = {};
     ++change_count_;
   }
+}
+
+void ClusterTable::remove_node(std::string_view name, Directory::Revision revision) {
+  note_gone(name, revision);
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.epoch > revision) return;
+  nodes_.erase(found);
+  placement_changed();
+  const auto drains = draining_.find(name);  // On the same lease.
+  if (drains != draining_.end()) draining_.erase(drains);
+}
+
+void ClusterTable::remove_pin(std::string_view place, Directory::Revision revision) {
+  const auto at = partition_place_of(place);
+  if (!at) return;
+  PinChange& known = pin_changes_[{at->placement, at->partition}];
+  if (known.revision > revision) return;
+  known.revision = revision;
+  if (!std::exchange(known.is_there, false)) return;
+  pins_[at->placement].erase(at->partition);
+  placement_changed();
 }
 
 // An answer that is older than that may still arrive.
@@ -318,15 +379,24 @@ void ClusterTable::remove_others(const Directory::Snapshot& all) {
   for (const auto& [name, member] : nodes_) look_for(node_key(name), member.epoch);
   for (const auto& [name, created_at] : draining_) look_for(draining_key(name), created_at);
   for (const std::string& key : others_) look_for(key, 0);
+  for (const auto& [place, known] : pin_changes_) {
+    if (known.is_there) look_for(pin_key(place.first, place.second), known.revision);
+  }
   for (const std::string& key : absent) remove({.key = key, .modified_at = all.revision});
 }
 
 std::size_t ClusterTable::entry_count() const {
-  std::size_t count = nodes_.size() + draining_.size() + others_.size();
+  std::size_t count = nodes_.size() + draining_.size() + pin_count() + others_.size();
   for (const auto& [placement, ownerships] : ownerships_) {
     count += static_cast<std::size_t>(
         std::ranges::count_if(ownerships, [](const auto& each) { return each.revision != 0; }));
   }
+  return count;
+}
+
+std::size_t ClusterTable::pin_count() const {
+  std::size_t count = 0;
+  for (const auto& [placement, pins] : pins_) count += pins.size();
   return count;
 }
 
@@ -351,6 +421,12 @@ const ClusterTable::Ownerships& ClusterTable::ownerships(const Placement& placem
   return found == ownerships_.end() ? nobody : found->second;
 }
 
+const Pins& ClusterTable::pins(const Placement& placement) const {
+  static const Pins none;
+  const auto found = pins_.find(placement);
+  return found == pins_.end() ? none : found->second;
+}
+
 std::shared_ptr<const ClusterView> ClusterTable::view(std::uint64_t self_epoch) const {
   std::vector<Member> members = this->members();
   std::vector<ClusterView::Group> groups;
@@ -366,6 +442,7 @@ std::shared_ptr<const ClusterView> ClusterTable::view(std::uint64_t self_epoch) 
   for (const auto& [placement, ownerships] : ownerships_) {
     ClusterView::Group& group = groups.emplace_back();
     group.placement = placement;
+    group.pins = pins(placement);
     for (std::size_t i = 0; i < partition_count; ++i) {
       const Ownership& known = ownerships[i];
       const auto found = std::ranges::lower_bound(by_epoch, known.node_epoch, {}, &Known::epoch);

@@ -5,6 +5,8 @@
 //   draining/NAME.INCARNATION  on the same lease: the node gives its partitions away
 //   partitions/P               NAME.INCARNATION EPOCH, on no lease; of a placement other than the
 //                              default one partitions/zone=Z,role=R/P
+//   pins/P                     NAME operator, or NAME balancer: placement puts the partition on
+//                              that node; of another placement as for partitions
 //
 // The epoch of a node is the revision that created its key; the epoch of an ownership is the
 // revision that last wrote its entry. Unreadable entries are skipped and counted.
@@ -18,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/cluster/cluster_view.h"
@@ -44,6 +47,8 @@ class ClusterTable {
   static std::string nodes_prefix() { return node_key({}); }
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
   static std::string partition_key(const Placement& placement, Partition partition);
+  static std::string pin_key(const Placement& placement, Partition partition);
+  static std::string to_value(const Pin& pin);
   static std::string to_value(const Member& member);
   // Its value names the directory: it is drawn by the first node that finds none. An etcd that is
   // made anew with the same flags has the same cluster id, so that does not suffice.
@@ -83,8 +88,9 @@ class ClusterTable {
   Directory::Revision next_to_watch() const { return next_to_watch_; }
   // Grows whenever a view of the table has changed.
   std::uint64_t change_count() const { return change_count_; }
-  // Grows whenever a member has come, gone or begun to drain; nothing else of a member changes.
-  std::uint64_t member_change_count() const { return member_change_count_; }
+  // Grows whenever a member has come, gone or begun to drain, and with each change of a pin:
+  // nothing else decides where partitions should be.
+  std::uint64_t placement_change_count() const { return placement_change_count_; }
   // How often operators have replaced the directory.
   std::uint64_t generation() const { return generation_; }
   DirectoryMark mark() const {
@@ -99,22 +105,32 @@ class ClusterTable {
   std::vector<Member> members() const;
   // All unowned for a placement without entries.
   const Ownerships& ownerships(const Placement& placement) const;
+  const Pins& pins(const Placement& placement) const;
   std::uint64_t unreadable_count() const { return unreadable_count_; }
 
   // For the node of that epoch.
   std::shared_ptr<const ClusterView> view(std::uint64_t self_epoch = 0) const;
 
  private:
+  struct PinChange {
+    Directory::Revision revision = 0;
+    bool is_there = false;
+  };
+
   static std::string key(std::string_view kind, std::string_view name);
   void put(const Directory::Entry& entry, Directory::Revision as_of);
   void put_node(const Directory::Entry& entry, std::string_view name);
   void put_draining(const Directory::Entry& entry, std::string_view name);
   void put_owner(const Directory::Entry& entry, std::string_view place);
+  void put_pin(const Directory::Entry& entry, std::string_view place);
   void put_other(const Directory::Entry& entry);
   void remove(const Directory::Entry& entry);
-  void members_changed() {
+  void remove_node(std::string_view name, Directory::Revision revision);
+  void remove_pin(std::string_view place, Directory::Revision revision);
+  std::size_t pin_count() const;
+  void placement_changed() {
     ++change_count_;
-    ++member_change_count_;
+    ++placement_change_count_;
   }
   void note_gone(std::string_view name, Directory::Revision revision);
   bool has_left(std::string_view name, const Directory::Entry& entry,
@@ -127,12 +143,15 @@ class ClusterTable {
   Directory::Revision revision_ = 0;
   Directory::Revision next_to_watch_ = 1;
   std::uint64_t change_count_ = 0;
-  std::uint64_t member_change_count_ = 0;
+  std::uint64_t placement_change_count_ = 0;
   std::uint64_t generation_ = 0;
   Directory::Revision generation_set_at_ = 0;
   std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.
   std::map<std::string, Directory::Revision, std::less<>> draining_;
   std::map<Placement, Ownerships> ownerships_;
+  std::map<Placement, Pins> pins_;
+  // Also of pins that are gone: an older answer must not bring one back.
+  std::map<std::pair<Placement, Partition>, PinChange> pin_changes_;
   // By NAME.INCARNATION, when the latest nodes have left.
   std::map<std::string, Directory::Revision, std::less<>> gone_;
   std::set<std::string, std::less<>> others_;  // The keys of all other entries.

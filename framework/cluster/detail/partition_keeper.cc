@@ -65,17 +65,18 @@ std::size_t PartitionKeeper::owned_count() const {
   return count;
 }
 
-// Rebuilt when the members have changed.
+// Rebuilt when the members or the pins have changed.
 const PartitionKeeper::Plan& PartitionKeeper::plan() {
-  if (plan_.member_change_count == table_.member_change_count()) return plan_;
-  plan_.member_change_count = table_.member_change_count();
+  if (plan_.change_count == table_.placement_change_count()) return plan_;
+  plan_.change_count = table_.placement_change_count();
   plan_.members = table_.members();
   plan_.epochs.clear();
   for (const Member& member : plan_.members) plan_.epochs.push_back(member.epoch);
   std::ranges::sort(plan_.epochs);
   plan_.targets.clear();
   for (const Group& group : groups_) {
-    plan_.targets.push_back(choose_owners(plan_.members, group.placement));
+    plan_.targets.push_back(
+        choose_owners(plan_.members, group.placement, table_.pins(group.placement)));
   }
   return plan_;
 }

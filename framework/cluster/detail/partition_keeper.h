@@ -98,9 +98,9 @@ class PartitionKeeper {
     std::uint64_t to_epoch;
     std::vector<Partition> partitions;
   };
-  // The target owners while these are the members.
+  // The target owners while these are the members and the pins.
   struct Plan {
-    std::optional<std::uint64_t> member_change_count = {};  // That of the table; none: no plan yet.
+    std::optional<std::uint64_t> change_count = {};  // That of the table; none: no plan yet.
     std::vector<Member> members = {};
     std::vector<std::uint64_t> epochs = {};  // Theirs, sorted.
     // By group and partition; null: no node may own it.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -236,6 +237,55 @@ TEST_F(ClusterTest, AShortOutageOfTheDirectoryIsInvisible) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_EQ(a->owned_count(), partition_count);
   EXPECT_EQ(a->cluster().statistics().fence_count, 0U);
+}
+
+TEST_F(ClusterTest, APinnedPartitionMovesToItsNodeAlone) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  ASSERT_TRUE(is_shared_out(a, b));
+  const std::size_t share = b->owned_count();
+  Partition moving = 0;
+  while (!a->owns(moving)) ++moving;
+  // Any node may be asked.
+  ASSERT_TRUE(b->cluster().pin({}, moving, Pin{.node = "b"}, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_TRUE(b->owns(moving));
+  EXPECT_TRUE(is_shared_out(a, b));
+  EXPECT_EQ(b->owned_count(), share + 1);
+  EXPECT_EQ(a->cluster().view()->groups()[0].pins, (Pins{{moving, {.node = "b"}}}));
+
+  ASSERT_TRUE(a->cluster().pin({}, moving, std::nullopt, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_TRUE(a->owns(moving));
+  EXPECT_THAT(b->cluster().view()->groups()[0].pins, testing::IsEmpty());
+}
+
+TEST_F(ClusterTest, APinOutlivesTheRestartOfItsNode) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  Partition moving = 0;
+  while (!a->owns(moving)) ++moving;
+  ASSERT_TRUE(a->cluster().pin({}, moving, Pin{.node = "b"}, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  b->crash();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(a->owns(moving)) << "the node is gone";
+  b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  EXPECT_TRUE(b->owns(moving));
+}
+
+TEST_F(ClusterTest, ANodeOutsideTheClusterPinsNothing) {
+  auto a = make("a");
+  a->directory.cut();
+  EXPECT_FALSE(a->cluster().pin({}, 7, Pin{.node = "a"}, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  a->directory.mend();
+  EXPECT_EQ(a->cluster().pin({}, 7, Pin{.node = "a"}, Deadline::after(1s)).error().code(),
+            Code::failed_precondition)
+      << "its key is gone, and it has not joined again yet";
 }
 
 TEST_F(ClusterTest, ADrainedNodeOwnsNothing) {

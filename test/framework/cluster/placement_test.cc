@@ -132,6 +132,44 @@ TEST(PlacementTest, AllApplyTheLatestRuleThatEveryMemberKnows) {
   EXPECT_EQ(names(members), bounded);
 }
 
+TEST(PlacementTest, APinPutsItsPartitionOnItsNodeAndMovesFewOthers) {
+  const std::vector<Member> members = many(10);
+  const auto before = names(members);
+  const Pins pins = {{17, {.node = "node-3"}}, {500, {.node = "node-3", .is_by_balancer = true}}};
+  const auto owners = choose_owners(members, {}, pins);
+  EXPECT_EQ(owners[17]->name, "node-3");
+  EXPECT_EQ(owners[500]->name, "node-3");
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < partition_count; ++i) moved += owners[i]->name == before[i] ? 0 : 1;
+  EXPECT_LE(moved, 2 * pins.size() + 2);
+}
+
+TEST(PlacementTest, APinToANodeThatMayNotOwnItsPartitionHasNoEffect) {
+  std::vector<Member> members = many(4);
+  members[1].is_draining = true;
+  const Pins pins = {{17, {.node = "node-1"}}, {18, {.node = "gone"}}};
+  EXPECT_EQ(choose_owners(members, {}, pins), choose_owners(members, {}));
+}
+
+TEST(PlacementTest, PinsGiveNoNodeMoreThanItsBound) {
+  const std::vector<Member> members = many(4);
+  Pins pins;
+  for (Partition partition = 0; partition < partition_count; ++partition) {
+    pins[partition] = {.node = "node-2"};
+  }
+  const auto owners = choose_owners(members, {}, pins);
+  const auto share = std::ranges::count(owners, "node-2", &Member::name);
+  EXPECT_EQ(share, 281) << "a tenth more than a fourth";
+}
+
+// Otherwise the two would hand the partition back and forth.
+TEST(PlacementTest, PinsWaitUntilAllMembersKnowThem) {
+  std::vector<Member> members = many(4);
+  const Pins pins = {{17, {.node = "node-1"}}, {18, {.node = "node-2"}}};
+  members[0].placement_rule = 2;
+  EXPECT_EQ(choose_owners(members, {}, pins), choose_owners(members, {}));
+}
+
 // `count` members, of which the first `new_count` host a type more.
 std::vector<Member> mixed(std::size_t count, std::size_t new_count) {
   std::vector<Member> members = many(count);

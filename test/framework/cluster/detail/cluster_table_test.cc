@@ -71,7 +71,7 @@ TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
   EXPECT_EQ(read->roles, written.roles);
   EXPECT_EQ(read->groups, written.groups);
   EXPECT_EQ(read->version, "1.2.3");
-  EXPECT_EQ(read->placement_rule, 2U);
+  EXPECT_EQ(read->placement_rule, 3U);
   EXPECT_FALSE(read->is_draining);
 }
 
@@ -232,6 +232,49 @@ TEST_F(ClusterTableTest, AnOlderSnapshotBringsNothingBackAndRemovesNothingNewer)
   EXPECT_EQ(table_.revision(), 10U);
 }
 
+TEST_F(ClusterTableTest, APinIsReadAsItWasWritten) {
+  const Placement rooms{.zone = "eu", .role = "room"};
+  EXPECT_EQ(ClusterTable::pin_key({}, 17), "pins/17");
+  EXPECT_EQ(ClusterTable::pin_key(rooms, 17), "pins/zone=eu,role=room/17");
+  const Pin by_hand{.node = "chess.eu-2"};
+  const Pin by_balancer{.node = "chess-1", .is_by_balancer = true};
+  const auto before = table_.placement_change_count();
+  put(ClusterTable::pin_key({}, 17), ClusterTable::to_value(by_hand), 1);
+  put(ClusterTable::pin_key(rooms, 18), ClusterTable::to_value(by_balancer), 2);
+  EXPECT_EQ(table_.placement_change_count(), before + 2);
+  EXPECT_EQ(table_.pins({}), (Pins{{17, by_hand}}));
+  EXPECT_EQ(table_.pins(rooms), (Pins{{18, by_balancer}}));
+  remove("pins/17", 3);
+  EXPECT_THAT(table_.pins({}), IsEmpty());
+  EXPECT_EQ(table_.placement_change_count(), before + 3);
+}
+
+TEST_F(ClusterTableTest, APinThatCannotBeReadIsNone) {
+  put("pins/17", "a operator", 1);
+  put("pins/17", "a", 2);
+  put("pins/18", " operator", 3);
+  put("pins/19", "a somebody", 4);
+  put("pins/1024", "a operator", 5);
+  EXPECT_THAT(table_.pins({}), IsEmpty());
+  EXPECT_EQ(table_.unreadable_count(), 4U);
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 5, .entry_count = 4}));
+}
+
+TEST_F(ClusterTableTest, AnOlderSnapshotBringsNoPinBack) {
+  put("pins/17", "a operator", 1);
+  put("pins/18", "a operator", 2);
+  put("pins/19", "a operator", 3);
+  remove("pins/17", 5);
+  put("pins/18", "b operator", 6);
+  table_.merge(Directory::Snapshot{
+      .revision = 4,
+      .entries = {{.key = "pins/17", .value = "a operator", .modified_at = 1},
+                  {.key = "pins/18", .value = "a operator", .modified_at = 2}}});
+  EXPECT_EQ(table_.pins({}), (Pins{{18, {.node = "b"}}})) << "19 was gone at that time";
+  EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 6, .entry_count = 1}));
+  EXPECT_FALSE(table_.merge(Directory::Recent{.revision = 7, .entry_count = 0}));
+}
+
 TEST_F(ClusterTableTest, AReadOfSomeKeysSaysNothingOfOthers) {
   put("nodes/a.1", whole_node, 1);
   put("nodes/b.1", whole_node, 2);
@@ -374,6 +417,7 @@ TEST_F(ClusterTableTest, AViewNamesTheLiveOwners) {
   EXPECT_EQ(owners[4].member, nullptr);
   EXPECT_EQ(owners[4].epoch, 0U);
   EXPECT_EQ(view->find_member(5), &view->members()[0]);
+  EXPECT_THAT(view->groups()[0].pins, IsEmpty());
   EXPECT_EQ(view->find_member(4), nullptr);
 }
 
