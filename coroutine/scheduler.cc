@@ -163,6 +163,7 @@ Result<void> Scheduler::run(std::string_view name, std::move_only_function<void(
                             const std::source_location& site) {
   // The shorter bindings of begin() and finish() change nothing inside this one.
   const ThreadBinding binding(*this);
+  instruments_->on_cpu_charge = options_.on_cpu_charge;
   const detail::CpuMeter meter(options_.cpu_sample_interval, &Scheduler::charge_cpu,
                                &Scheduler::answer_interruption);
   const Interruptible interruptible(instruments_->interrupter);

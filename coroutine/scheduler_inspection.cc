@@ -156,6 +156,7 @@ void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {
   if (task != nullptr) {
     task->top().cpu.add(nanoseconds);
     task->site_record->cpu.add(nanoseconds);
+    if (instruments.on_cpu_charge != nullptr) instruments.on_cpu_charge(nanoseconds);
   } else {
     instruments.loop_cpu.add(nanoseconds);
   }

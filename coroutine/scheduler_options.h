@@ -28,6 +28,9 @@ struct SchedulerOptions {
   // task's CPU time is accurate to a few kernel ticks (1 to 10 ms each), the sum over a thousand
   // tasks much better. Uses SIGURG, unless the process handles that itself.
   Duration cpu_sample_interval = std::chrono::milliseconds(1);
+  // Called with the nanoseconds that the running task is charged, in the signal handler: between
+  // any two instructions of the task, so it must be async-signal-safe. May be null.
+  void (*on_cpu_charge)(std::uint64_t nanoseconds) = nullptr;
   // The main task of run() does set-up work with deep frames.
   std::size_t main_stack_size_bytes = 512 * 1024;
   // The most calls from other schedulers (call_on.h) that wait here for the next turn: a thread

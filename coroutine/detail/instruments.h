@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "coroutine/base/histogram.h"
-#include "coroutine/detail/cpu_time.h"
+#include "coroutine/cpu_time.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/short_intervals.h"
 #include "coroutine/detail/spawn_sites.h"
@@ -35,6 +35,8 @@ struct Instruments {
   // The signal handler of the CPU meter reads the one and adds to the other.
   CpuProfile* profile = nullptr;
   CpuTime loop_cpu;
+  // SchedulerOptions::on_cpu_charge.
+  void (*on_cpu_charge)(std::uint64_t nanoseconds) = nullptr;
 };
 
 }  // namespace corolane::coroutine::detail

@@ -9,7 +9,7 @@
 #include <source_location>
 #include <string>
 
-#include "coroutine/detail/cpu_time.h"
+#include "coroutine/cpu_time.h"
 
 namespace corolane::coroutine::detail {
 

@@ -20,7 +20,7 @@
 #include <type_traits>
 
 #include "coroutine/base/clock.h"
-#include "coroutine/detail/cpu_time.h"
+#include "coroutine/cpu_time.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/slot.h"
 #include "coroutine/detail/task_locals.h"

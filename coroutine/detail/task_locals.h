@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -43,6 +44,8 @@ class TaskLocals {
     void* place = take_room(sizeof(N), alignof(N));
     if (place == nullptr) place = allocate_elsewhere(sizeof(N));
     auto* const node = new (place) N{{first_, key, &type}, std::forward<Arguments>(arguments)...};
+    // A signal handler may look for a value.
+    std::atomic_signal_fence(std::memory_order_release);
     first_ = node;
     return *node;
   }

@@ -15,6 +15,7 @@
 #include "framework/node/detail/lease_file.h"
 #include "framework/node/detail/stop_signal.h"
 #include "framework/node/node_parts.h"
+#include "framework/objects/detail/object_host.h"
 #include "framework/run/detail/command_line.h"
 #include "framework/run/detail/node_life.h"
 #include "framework/telemetry/version.h"
@@ -43,6 +44,7 @@ int serve(Program& program, const CommandLine& command) {
   report_crashes_of(program, log);
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
+             .on_cpu_charge = detail::ObjectHost::charge_running_object,
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
   // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;

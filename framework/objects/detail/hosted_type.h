@@ -18,6 +18,7 @@
 #include "framework/alarms/detail/reminder_watch.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_statistics.h"
+#include "framework/objects/detail/partition_loads.h"
 #include "framework/objects/host_options.h"
 #include "framework/objects/object.h"
 #include "framework/wire/partition.h"
@@ -91,6 +92,8 @@ class HostedType final : public rpc::Service, public RemindedType {
   const std::vector<ObjectCell*>& of_partition(Partition partition) const {
     return by_partition_[partition];
   }
+  // What the calls of its objects compute on this shard.
+  PartitionLoads loads;
 
   // All cells, the least recently used first; cells in use are anywhere.
   std::list<ObjectCell*> by_use;

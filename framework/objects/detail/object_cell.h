@@ -25,6 +25,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/cancel_scope.h"
+#include "coroutine/cpu_time.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/sync/shared_mutex.h"
 #include "framework/cluster/ownership.h"
@@ -80,6 +81,8 @@ class ObjectCell {
   const std::string& id() const { return id_; }
   HostedType& type() const { return type_; }
   Partition partition() const { return partition_; }
+  // What its calls have computed since it came into memory.
+  coroutine::CpuTime cpu;
   Router& router() const;
   ObjectKey key() const;
 

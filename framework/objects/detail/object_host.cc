@@ -83,6 +83,9 @@ Result<void> ObjectHost::start() {
   spawned = housekeeping_.spawn("rows to forget", [this] { forget_rows(); },
                                 {.purpose = coroutine::StackPool::Purpose::control});
   if (!spawned) return spawned.error();
+  spawned = housekeeping_.spawn("loads of partitions", [this] { measure_loads(); },
+                                {.purpose = coroutine::StackPool::Purpose::control});
+  if (!spawned) return spawned.error();
   std::vector<RemindedType*> reminded;
   for (const auto& type : types_) reminded.push_back(type.get());
   if (auto watching = reminders_.start(std::move(reminded)); !watching) return watching;

@@ -39,6 +39,9 @@ class MessagePipe;
 
 class ObjectHost {
  public:
+  // The period of PartitionLoads.
+  static constexpr Duration load_interval = std::chrono::seconds(10);
+
   struct Options {
     // The limit of calls per object, running and waiting. It applies separately to calls that may
     // change the object, to calls that only read, and to writing calls that wait for an event
@@ -54,6 +57,10 @@ class ObjectHost {
     AlarmRunner::Options alarms = {};
     ReminderWatch::Options reminders = {};
   };
+
+  // For SchedulerOptions::on_cpu_charge: charges the object whose handler runs, and its partition.
+  // A call of another object on the same shard is charged to that one. Async-signal-safe.
+  static void charge_running_object(std::uint64_t nanoseconds);
 
   // All of them outlive it.
   ObjectHost(const ObjectCell::Surroundings& surroundings, Log& log, const Options& options);
@@ -242,6 +249,7 @@ class ObjectHost {
   Result<void> run_unasked(Turn& turn, const std::string& label, F&& work);
   void let_idle_go();
   void forget_rows();
+  void measure_loads();
   bool is_owned_here(Partition partition) const;
   // Deactivates an object that asked for it, if no call has come meanwhile.
   void deactivate_soon(ObjectCell& cell);

@@ -10,6 +10,7 @@
 // one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -176,11 +177,16 @@ inline CallChain::Outside::Outside() : frame_(current() == nullptr ? nullptr : c
 inline CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
                                const std::string& id, std::uint64_t epoch, void* turn)
     : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
-  outer_ = std::exchange(call_chain.get_or_new().frame_, this);
+  CallChain& chain = call_chain.get_or_new();
+  outer_ = chain.frame_;
+  // A signal handler reads the running frame.
+  std::atomic_signal_fence(std::memory_order_release);
+  chain.frame_ = this;
 }
 
 inline CallChain::Frame::~Frame() {
   call_chain.get()->frame_ = outer_;
+  std::atomic_signal_fence(std::memory_order_release);
   if (own_ != nullptr) [[unlikely]]
     own_->end();
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-// CPU time that a CpuMeter charges to a task, to a spawn site or to the loop.
+// CPU time that the meter of a scheduler charges to a task, to a spawn site, to the loop, or to
+// whatever a program keeps sums of.
+//
+//   static CpuTime all_tasks;
+//   SchedulerOptions options;
+//   options.on_cpu_charge = [](std::uint64_t nanoseconds) { all_tasks.add(nanoseconds); };
 #pragma once
 
 #include <atomic>
@@ -8,7 +13,7 @@
 
 #include "coroutine/base/clock.h"
 
-namespace corolane::coroutine::detail {
+namespace corolane::coroutine {
 
 // A sum that the thread reads and its signal handler adds to.
 class CpuTime {
@@ -23,4 +28,4 @@ class CpuTime {
   std::atomic<std::uint64_t> sum_ns_ = 0;
 };
 
-}  // namespace corolane::coroutine::detail
+}  // namespace corolane::coroutine
