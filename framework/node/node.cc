@@ -10,6 +10,7 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/shard_pulse.h"
@@ -170,6 +171,7 @@ Result<void> Node::stop_serving(Deadline deadline) {
 
 // Closes the parts that are open.
 void Node::close_all(Deadline deadline) {
+  balancing_.reset();
   static_cast<void>(stop_serving(deadline));
   if (cluster_ != nullptr) cluster_->stop(Deadline::after(last_words_time_max));
   admin_->stop();
@@ -181,6 +183,7 @@ Result<void> Node::stop(Deadline deadline) {
   const TimePoint start = now();
   log_.info("node stops",
             {{"name", config_.name}, {"running_calls", rpc_server().statistics().running_count}});
+  balancing_.reset();
   if (auto drained = drain(deadline); !drained) {
     log_.warning("objects were not handed over", {{"error", drained.error().message()}});
   }

@@ -51,6 +51,7 @@ class Cluster;
 class Directory;
 struct Member;
 namespace detail {
+class Balancing;
 class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
@@ -186,6 +187,9 @@ class Node {
   Result<void> on_each_shard(const std::function<Result<void>(Shard& shard)>& work);
   // Null until start().
   const Cluster* cluster() const { return cluster_.get(); }
+  Cluster* cluster() { return cluster_.get(); }
+  // Null unless this node may balance the cluster.
+  const detail::Balancing* balancing() const { return balancing_.get(); }
   const Fence& fence() const { return fence_; }
 
  private:
@@ -236,6 +240,7 @@ class Node {
   std::unique_ptr<detail::NodeTenants> tenants_;
   std::unique_ptr<detail::ShardPulse> pulse_;  // Null when the lease depends on no other shard.
   std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<detail::Balancing> balancing_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   std::unique_ptr<coroutine::Symbols> symbols_;  // Used by run_with_symbols() alone.

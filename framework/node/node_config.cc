@@ -345,6 +345,9 @@ void describe(config::Section& section, ClusterConfig& value) {
                 "What a node does that the directory has not answered for 4.5 s: it refuses all "
                 "calls of objects, or serves on, with a question to the store before each reply. "
                 "Serve only with a store that forgets nothing, without failover to replicas.");
+  section.field("balance", value.balance,
+                "Whether partitions that keep a shard busy move to other nodes, at most one in "
+                "twenty a minute. The node that joined first decides, so all have the same value.");
   section.field("etcd", value.etcd, "The servers of etcd.");
   section.field("listen", value.listen,
                 "Where other nodes call the first shard; the other shards have the ports that "

@@ -153,6 +153,7 @@ struct ClusterConfig {
   std::string name = "corolane";  // Nodes and stores of another name belong to another cluster.
   DirectoryKind directory = DirectoryKind::local;
   WithoutDirectory without_directory = WithoutDirectory::refuse;
+  bool balance = false;  // Busy partitions leave shards that are full.
   EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";

@@ -6,6 +6,7 @@
 
 #include "framework/cluster/cluster.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/node/detail/balancing.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node.h"
 #include "framework/telemetry/version.h"
@@ -71,6 +72,9 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
     collect_node(node, out);
     collect_stalls(node.stall_watchdog(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
+    out.counter("corolane_cluster_partitions_balanced_total",
+                "Partitions that this node has moved among the nodes, to relieve full shards.", {},
+                node.balancing() == nullptr ? 0 : node.balancing()->move_count());
   });
 }
 

@@ -11,6 +11,7 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/node/detail/backends.h"
+#include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/secret_file.h"
@@ -18,6 +19,7 @@
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
+#include "framework/objects/detail/object_host.h"
 #include "framework/routing/detail/object_router.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/version.h"
@@ -127,7 +129,8 @@ Result<void> Node::open_shards() {
   // Builds protobuf's lazy reflection data before there are other threads.
   static_cast<void>(ObjectRecord::default_instance().GetReflection());
   if (auto grown = shards_->grow(count, *parts_->shard_loops, surroundings(),
-                                 {.stacks = {.stack_count_max = config_.stacks.count_max / count}});
+                                 {.stacks = {.stack_count_max = config_.stacks.count_max / count},
+                                  .on_cpu_charge = detail::ObjectHost::charge_running_object});
       !grown) {
     return grown;
   }
@@ -256,7 +259,11 @@ Result<void> Node::join_cluster() {
   if (directory_->is_shared() && parts_->clock == boot_time) {
     watchdog_ = std::make_unique<detail::FenceWatchdog>(fence_, log_);
   }
-  return cluster_->wait_until_settled(deadline);
+  if (auto settled = cluster_->wait_until_settled(deadline); !settled) return settled;
+  if (!directory_->is_shared() || !config_.cluster.balance) return {};
+  balancing_ =
+      std::make_unique<detail::Balancing>(*cluster_, *shards_, shard_->object_router(), log_);
+  return balancing_->start();
 }
 
 Result<void> Node::listen_for_operators(const net::Endpoint& endpoint) {

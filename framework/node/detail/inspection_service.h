@@ -17,6 +17,7 @@ class InspectionService final : public InspectionBase {
   explicit InspectionService(const Shard& shard) : shard_(shard) {}
 
   Result<WaitsReply> waits(const WaitsRequest& request, rpc::Context& context) override;
+  Result<LoadsReply> loads(const LoadsRequest& request, rpc::Context& context) override;
 
  private:
   const Shard& shard_;
