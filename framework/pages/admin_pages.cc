@@ -74,6 +74,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
   action("/log", "changes the level for a while: ?level=debug&for=10m", detail::lend_log_level);
   page("/sites", "every place that spawns: its coroutines' CPU time and deepest stack use",
        detail::sites_page);
+  action("/move", "moves the partition of an object to another node: ?object=TYPE/ID&to=NODE",
+         detail::move_partition);
   page("/tasks/stacks", "the stacks of all tasks, equal ones grouped (?group=stack)",
        detail::stacks_page);
   page("/tasks/stackless", "the stackless coroutines: how many wait where, for what, how long",

@@ -180,27 +180,6 @@ ObjectReport report_of(const Shard& shard, std::string_view type, const std::str
 
 // --- What the node knows
 
-struct Name {
-  std::string type;
-  std::string id;
-};
-
-// "/objects/Player/J%C3%BCrgen".
-Result<Name> name_of(const Node& node, std::string_view path) {
-  const std::string_view text = path.substr(std::string_view("/objects/").size());
-  const std::size_t slash = text.find('/');
-  Name name;
-  std::string type;
-  if (!net::read_percents(text.substr(0, slash), '+', type) ||
-      !net::read_percents(text.substr(slash + 1), '+', name.id)) {
-    return Error(Code::invalid_argument, "type and id are percent-encoded, with %25 for a %");
-  }
-  auto found = find_object_type(node, type);
-  if (!found) return found.error();
-  name.type = *std::move(found);
-  return name;
-}
-
 Json owner_json(const Node& node, const std::string& type, Partition partition,
                 const ObjectReport& report) {
   const bool is_here = report.epoch != 0;
@@ -245,7 +224,7 @@ std::string verdict_of(const Json& owner, const ObjectReport& report) {
   return text;
 }
 
-Result<Json> object_json(Node& node, const Name& name) {
+Result<Json> object_json(Node& node, const ObjectName& name) {
   const Partition partition = PartitionHash(name.type)(name.id);
   ObjectReport report;
   auto looked = node.on_each_shard([&](const Shard& shard) -> Result<void> {
@@ -384,7 +363,7 @@ std::string object_text(const Json& object) {
 }  // namespace
 
 Result<net::HttpResponse> object_page(Node& node, const net::HttpRequest& request) {
-  auto name = name_of(node, request.path());
+  auto name = find_object(node, request.path().substr(std::string_view("/objects/").size()));
   if (!name) {
     auto response = bad_query(name.error());
     if (name.error().code() == Code::not_found) response.status = 404;

@@ -12,6 +12,7 @@
 #include "framework/cluster/cluster.h"
 #include "framework/node/each_shard.h"
 #include "framework/objects/detail/object_host.h"
+#include "framework/pages/detail/busy_partitions.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
@@ -55,6 +56,7 @@ struct ObjectRow {
   Duration age{};
   std::size_t waiting_count = 0;
   std::size_t memory_bytes = 0;
+  Duration cpu{};
   std::string running;  // The earliest call that has a turn.
   coroutine::TaskAddress task = {};
 };
@@ -74,6 +76,7 @@ ObjectRow row_of(const ObjectCell& cell, const Shard& shard) {
   ObjectRow row{.id = cell.id(),
                 .is_active = cell.is_active(),
                 .memory_bytes = cell.size_bytes(),
+                .cpu = cell.cpu.sum(),
                 .running = {}};
   if (row.is_active) row.age = shard.scheduler().turn_time() - cell.active_since();
   for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
@@ -133,6 +136,7 @@ Json object_list_json(const std::string& type, const Objects& objects) {
                     {"is_active", row.is_active},
                     {"seconds", in_seconds(row.age)},
                     {"memory_bytes", row.memory_bytes},
+                    {"cpu_seconds", in_seconds(row.cpu)},
                     {"type", type}});
   }
   return {{"type", type}, {"count", objects.count}, {"objects", std::move(rows)}};
@@ -145,7 +149,7 @@ std::string activity_cell(const Json& object) {
 std::string object_list_text(const Json& page) {
   return table_text(page.at("objects"),
                     "ID: id, WAITING: waiting, RUNS: running, TASK: task, ACTIVE FOR: seconds, "
-                    "BYTES: memory_bytes",
+                    "BYTES: memory_bytes, CPU: cpu_seconds",
                     {{"seconds", activity_cell}}) +
          total_text(page, "objects", "with the most calls waiting");
 }
@@ -306,7 +310,8 @@ std::string objects_text(const Json& page) {
                     "CALLS: calls, REFUSED: refused, MOVED: moved, ACTIVATED: activations, "
                     "DEACTIVATED: deactivations, SAVED: saves, SAVES FAILED: failed_saves, "
                     "PARTITIONS: partitions") +
-         "\n" + cluster_text(page.at("cluster"));
+         "\n" + busy_partitions_text(page.at("busy_partitions")) + "\n" +
+         cluster_text(page.at("cluster"));
 }
 
 }  // namespace
@@ -328,6 +333,23 @@ Result<std::string> find_object_type(const Node& node, std::string_view text) {
                quote(text) + " may be " + list_of(matches) + ": give the full name");
 }
 
+Result<ObjectName> find_object(const Node& node, std::string_view text) {
+  const std::size_t slash = text.find('/');
+  ObjectName name;
+  std::string type;
+  if (slash == std::string_view::npos) {
+    return Error(Code::invalid_argument, "an object is named TYPE/ID");
+  }
+  if (!net::read_percents(text.substr(0, slash), '+', type) ||
+      !net::read_percents(text.substr(slash + 1), '+', name.id)) {
+    return Error(Code::invalid_argument, "type and id are percent-encoded, with %25 for a %");
+  }
+  auto found = find_object_type(node, type);
+  if (!found) return found.error();
+  name.type = *std::move(found);
+  return name;
+}
+
 Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& request) {
   if (const auto type = request.query("type"); !type.empty()) {
     return object_list_page(node, request, type);
@@ -335,9 +357,12 @@ Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& reque
   auto shards = from_each_shard(node, types_of);
   if (!shards) return shards.error();
   const auto types = added_up(*std::move(shards), add_types);
+  auto busy = busy_partitions_json(node);
+  if (!busy) return busy.error();
   const Cluster* const cluster = node.cluster();
   const Json page = {
       {"types", types_json(types)},
+      {"busy_partitions", *std::move(busy)},
       {"cluster", cluster == nullptr ? Json() : cluster_json(*cluster, node.fence())}};
   return in_format(request, page, objects_text);
 }

@@ -26,6 +26,8 @@ constexpr auto filters = std::to_array<OptionRule>(
      json});
 constexpr auto connection_options =
     std::to_array<OptionRule>({{.name = "--peer", .has_value = true}, json});
+constexpr auto move_options =
+    std::to_array<OptionRule>({{.name = "--to", .has_value = true}, json});
 constexpr auto log_options = std::to_array<OptionRule>(
     {{.name = "--for", .has_value = true}, {.name = "--module", .has_value = true}, json});
 constexpr auto config_options = std::to_array<OptionRule>({{.name = "--reload"}, json});
@@ -155,6 +157,27 @@ mailbox, the running call and what that waits for, its last calls and errors.
      .word = "TYPE/ID",
      .needs_word = true,
      .with_word = {.beginning = "/objects/"}},
+    {.command = {.name = "move",
+                 .summary = "moves the partition of an object to another node",
+                 .help = R"(Usage: corolane move [HOST:PORT] TYPE/ID [--to NODE] [--json]
+
+Moves the partition of an object, and so all objects in it, to another node of
+the cluster, where it stays until it is moved again. Without --to it goes back
+to where placement wants it. corolane objects shows the busy partitions.
+
+  --to NODE            the name of the node
+  --json               print the answer of the node as JSON
+
+  corolane move 127.0.0.1:8461 chess.Game/one --to chess-2
+)",
+                 .options = move_options,
+                 .run = nullptr,
+                 .asks_pages = true,
+                 .word = WordKind::object},
+     .plain = {},
+     .word = "TYPE/ID",
+     .needs_word = true,
+     .with_word = {.method = "POST", .beginning = "/move?object="}},
     {.command = {.name = "waits",
                  .summary = "shows what waits for what, across nodes",
                  .help = R"(Usage: corolane waits [HOST:PORT] [--json]

@@ -39,6 +39,19 @@ NodePage object_page;
 // when there are several.
 Result<std::string> find_object_type(const Node& node, std::string_view text);
 
+struct ObjectName {
+  std::string type;  // "chess.Player".
+  std::string id;
+};
+
+// The object of "Player/J%C3%BCrgen". Fails as find_object_type(), and with invalid_argument for
+// what is no such name.
+Result<ObjectName> find_object(const Node& node, std::string_view text);
+
+// POST /move?object=TYPE/ID&to=NODE: the partition of that object, and so of all others in it,
+// goes to that node and stays there; without to= it goes back to where placement wants it.
+NodePage move_partition;
+
 // /waits: the unfinished calls between objects on all nodes, and the cycles among them; as a
 // drawing with ?format=svg. A call back into an object that waits for it is refused; this page
 // finds objects that wait for one another by different calls.

@@ -242,8 +242,9 @@ TEST_F(LonelyObjectPageTest, TheListStartsWithTheMostWaitingCalls) {
   EXPECT_EQ(list["objects"][2]["id"], "quiet");
   EXPECT_EQ(list["objects"][2]["task"], nullptr);
   EXPECT_THAT(page(node_, "/objects?type=Counter").body,
-              ContainsRegex("^ID +WAITING +RUNS +TASK +ACTIVE FOR +BYTES\n"
-                            "many +3 +corolane.test.Counter/Add +[0-9]+ +0\\.0[0-9]+s +[0-9]+\n"));
+              ContainsRegex("^ID +WAITING +RUNS +TASK +ACTIVE FOR +BYTES +CPU\n"
+                            "many +3 +corolane.test.Counter/Add +[0-9]+ +0\\.0[0-9]+s +[0-9]+ "
+                            "+0\\.[0-9]+s\n"));
   group.cancel_and_join();
 }
 

@@ -47,7 +47,9 @@ TEST_F(ObjectsPageTest, ANodeWithoutObjectsSaysSo) {
   test::PagedNode node(test::node_config("plain"), network_);
   ASSERT_TRUE(node.start());
   EXPECT_EQ(text_page(node), "no objects\n\nno cluster\n");
-  EXPECT_EQ(json_page(node), Json::parse(R"({"types": [], "cluster": null})"));
+  const Json page = json_page(node);
+  EXPECT_EQ(page["types"], Json::array());
+  EXPECT_EQ(page["cluster"], nullptr);
   EXPECT_EQ(test::fetch(network_, node.endpoints().admin, "/objects?format=xml").status, 400U);
 }
 
@@ -142,6 +144,40 @@ TEST_F(ClusterPageTest, MembersAreShownWithTheirShares) {
   }
   EXPECT_EQ(partitions, 1024);
   EXPECT_THAT(text_page(*b.node), ContainsRegex("\nnode b, .*, fence in [0-4]\\.[0-9]+s\n"));
+}
+
+TEST_F(ClusterPageTest, AnOperatorMovesAPartitionAndBack) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(20s));
+  ASSERT_TRUE(CounterClient(a.node->router(), "x").add_for_good(add_request(7)));
+  const auto move = [&](const Member& asked, std::string_view query) {
+    return test::fetch(network_, asked.node->endpoints().admin, "/move?" + std::string(query),
+                       "POST");
+  };
+  const Partition partition = partition_of("corolane.test.Counter", "x");
+  const auto owner = [&] {
+    return b.node->cluster()->view()->find_group("corolane.test.Counter")->owners[partition];
+  };
+  const std::string home = owner().member->name;
+  const std::string away = home == "a" ? "b" : "a";
+  // Any node may be asked.
+  for (const Member* asked : {&a, &b}) {
+    const auto moved = move(*asked, "object=Counter/x&to=" + away);
+    EXPECT_EQ(moved.status, 200U);
+    EXPECT_THAT(moved.body, ContainsRegex("^partition [0-9]+, of corolane.test.Counter/x, is on " +
+                                          away + ", and stays there\n$"));
+    EXPECT_EQ(owner().member->name, away);
+    const auto sum = CounterClient(a.node->router(), "x").add(add_request(0));
+    EXPECT_EQ(sum->value(), 7);
+
+    EXPECT_THAT(move(*asked, "object=Counter/x").body, ContainsRegex("is on " + home + "\n$"));
+    EXPECT_EQ(owner().member->name, home);
+  }
+  EXPECT_THAT(move(a, "object=Counter/x&to=c").body,
+              testing::StartsWith("to is a node that may host the object: a, b; as in POST"));
+  EXPECT_EQ(move(a, "object=Counter").status, 400U);
+  EXPECT_EQ(move(a, "object=Shop/x&to=a").status, 400U);
 }
 
 TEST_F(ClusterPageTest, AMemberThatHandsItsPartitionsOverIsDraining) {

@@ -629,6 +629,7 @@ class PagesTest(CommandTest):
             ("objects", "GET /objects"),
             ("objects chess.Game", "GET /objects?type=chess.Game"),
             ("explain chess.Game/a/b", "GET /objects/chess.Game/a%2Fb"),
+            ("move chess.Game/a --to b-1", "POST /move?object=chess.Game/a&to=b-1"),
             ("waits", "GET /waits"),
             ("connections --peer 10.1", "GET /connections?peer=10.1"),
             ("slow", "GET /slow"),
