@@ -14,6 +14,8 @@ class Relay:
         self.is_whole = threading.Event()
         self.is_whole.set()
         self.listener = None
+        self.lock = threading.Lock()
+        self.byte_count = 0  # All that the server has sent.
 
     def start(self):
         self.listener = socket.create_server(("127.0.0.1", self.port))
@@ -50,14 +52,19 @@ class Relay:
         except OSError:
             client.close()
             return
-        self.run_beside(self.pass_on, server, client)
+        self.run_beside(self.pass_on, server, client, self.count)
         self.pass_on(client, server)
 
-    def pass_on(self, source, target):
+    def count(self, data):
+        with self.lock:
+            self.byte_count += len(data)
+
+    def pass_on(self, source, target, note=lambda data: None):
         """Copies data until either end closes, then closes both."""
         try:
             while data := source.recv(65536):
                 self.is_whole.wait()
+                note(data)
                 target.sendall(data)
         except OSError:
             pass
