@@ -18,7 +18,7 @@ constexpr std::size_t batch_bytes_max = 32 * 1'024;
 void Broadcast::begin(Position position, Gap gap) {
   position_ = position;
   if (!std::exchange(has_begun_, true)) {
-    readable_.pulse();
+    wake();
   } else {
     push({.published = {.position = position, .message = nullptr, .gap = gap}, .bytes = 0});
   }
@@ -41,7 +41,15 @@ void Broadcast::push(Entry entry) {
          (entries_.size() > bounds_.count_max || bytes_ > bounds_.bytes_max)) {
     pop_front();
   }
+  wake();
+}
+
+void Broadcast::wake() {
   readable_.pulse();
+  while (!waiting_.empty()) {
+    readers_.splice(readers_.end(), waiting_, waiting_.begin());
+    std::exchange(readers_.back().note, nullptr)();
+  }
 }
 
 void Broadcast::pop_front() {
@@ -52,7 +60,12 @@ void Broadcast::pop_front() {
 
 void Broadcast::end(Error error) {
   ended_ = std::move(error);
-  readable_.pulse();
+  wake();
+}
+
+bool Broadcast::is_readable(const Place& place) const {
+  if (ended_) return true;
+  return has_begun_ && (!place.has_begun || place.next != end_index());
 }
 
 std::optional<Published> Broadcast::take(Place& place) {
@@ -82,9 +95,9 @@ std::optional<Published> Broadcast::take_next(Place& place) {
   return taken;
 }
 
-const Broadcast::Entry* Broadcast::peek(const Place& place) const {
+Broadcast::Entry* Broadcast::peek(const Place& place) {
   if (!place.has_begun || place.next < first_index_ || place.next == end_index()) return nullptr;
-  const Entry& entry = entries_[place.next - first_index_];
+  Entry& entry = entries_[place.next - first_index_];
   return entry.published.message == nullptr ? nullptr : &entry;
 }
 
@@ -100,34 +113,72 @@ void Broadcast::leave(std::list<Place>::iterator place) {
     --begun_count_;
     if (place->next != end_index()) catch_up();
   }
-  readers_.erase(place);
-  if (!readers_.empty() || on_abandoned_ == nullptr) return;
+  (place->note == nullptr ? readers_ : waiting_).erase(place);
+  if (reader_count() > 0 || on_abandoned_ == nullptr) return;
   std::exchange(on_abandoned_, nullptr)();
 }
 
 Result<Published> Broadcast::Reader::next(Deadline deadline) {
   for (;;) {
-    if (auto taken = broadcast_->take(*place_)) return *std::move(taken);
-    if (broadcast_->ended_) return *broadcast_->ended_;
+    auto taken = poll();
+    if (!taken) return std::move(taken.error());
+    if (*taken) return **std::move(taken);
     if (auto waited = broadcast_->readable_.wait(deadline); !waited) return waited.error();
   }
 }
 
-Result<PublishedBatch> Broadcast::Reader::next_batch(Deadline deadline) {
-  auto first = next(deadline);
-  if (!first) return first.error();
-  PublishedBatch batch{.after = first->position, .messages = {}};
-  if (first->message == nullptr) return batch;
-  --batch.after.sequence;
-  std::size_t bytes = first->message->ByteSizeLong();
-  for (;;) {
-    const Entry* const entry = broadcast_->peek(*place_);
-    batch.messages.push_back(std::move(first->message));
-    if (entry == nullptr || batch.messages.size() == batch_count_max) return batch;
+Result<std::optional<Published>> Broadcast::Reader::poll() {
+  auto taken = broadcast_->take(*place_);
+  if (!taken && broadcast_->ended_) return *broadcast_->ended_;
+  return taken;
+}
+
+Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
+    std::uint64_t* serialised_count) {
+  PublishedBatch batch;
+  std::size_t bytes = 0;
+  while (Entry* const entry = broadcast_->peek(*place_)) {
     bytes += entry->bytes;
-    if (bytes > batch_bytes_max) return batch;
-    first = *broadcast_->take(*place_);
+    const bool is_first = batch.messages.empty();
+    if (!is_first && (bytes > batch_bytes_max || batch.messages.size() == batch_count_max)) break;
+    if (is_first) {
+      batch.after = entry->published.position;
+      --batch.after.sequence;
+    }
+    if (serialised_count != nullptr) {
+      if (entry->serialised == nullptr) {
+        entry->serialised =
+            std::make_shared<const std::string>(entry->published.message->SerializeAsString());
+        ++*serialised_count;
+      }
+      batch.bytes.push_back(entry->serialised);
+    }
+    batch.messages.push_back(entry->published.message);
+    static_cast<void>(broadcast_->take(*place_));
   }
+  if (!batch.messages.empty()) return std::optional(std::move(batch));
+  auto gap = poll();
+  if (!gap) return std::move(gap.error());
+  if (!*gap) return std::optional<PublishedBatch>();
+  batch.after = (*gap)->position;
+  return std::optional(std::move(batch));
+}
+
+Result<PublishedBatch> Broadcast::Reader::next_batch(Deadline deadline) {
+  for (;;) {
+    auto batch = poll_batch();
+    if (!batch) return std::move(batch.error());
+    if (*batch) return **std::move(batch);
+    if (auto waited = broadcast_->readable_.wait(deadline); !waited) return waited.error();
+  }
+}
+
+void Broadcast::Reader::when_readable(std::function<void()> note) {
+  if (broadcast_->is_readable(*place_)) return note();
+  if (place_->note == nullptr) {
+    broadcast_->waiting_.splice(broadcast_->waiting_.end(), broadcast_->readers_, place_);
+  }
+  place_->note = std::move(note);
 }
 
 }  // namespace corolane::framework::detail

@@ -18,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,8 @@ namespace corolane::framework::detail {
 struct PublishedBatch {
   Position after;  // The publication before the first message.
   std::vector<std::shared_ptr<const google::protobuf::Message>> messages;
+  // The same messages serialised, when they go to another node; else empty.
+  std::vector<std::shared_ptr<const std::string>> bytes = {};
 };
 
 class Broadcast {
@@ -61,7 +64,7 @@ class Broadcast {
   bool has_begun() const { return has_begun_; }
   // The position of the last publication.
   Position position() const { return position_; }
-  std::size_t reader_count() const { return readers_.size(); }
+  std::size_t reader_count() const { return readers_.size() + waiting_.size(); }
   // How often a reader was told that it, or a source before it, fell behind.
   std::uint64_t behind_count() const { return behind_count_; }
   // Called once, when the last reader leaves.
@@ -73,21 +76,25 @@ class Broadcast {
   struct Entry {
     Published published;
     std::size_t bytes;
+    std::shared_ptr<const std::string> serialised = {};  // Once a reader has asked for it.
   };
   struct Place {
     std::uint64_t next = 0;  // Index among all entries ever; valid once it has begun.
     bool has_begun = false;
+    std::function<void()> note = {};  // Set while it is in waiting_.
   };
 
   std::uint64_t end_index() const { return first_index_ + entries_.size(); }
   void push(Entry entry);
   void pop_front();
+  void wake();
   void leave(std::list<Place>::iterator place);
+  bool is_readable(const Place& place) const;
   // Return nothing when there is nothing to read.
   std::optional<Published> take(Place& place);
   std::optional<Published> take_next(Place& place);
   // The entry that take() would return; null when there is none, or when take() would return a gap.
-  const Entry* peek(const Place& place) const;
+  Entry* peek(const Place& place);
   // A reader needs none of the stored entries any more.
   void catch_up();
 
@@ -98,6 +105,7 @@ class Broadcast {
   std::uint64_t first_index_ = 0;
   std::size_t bytes_ = 0;
   std::list<Place> readers_;
+  std::list<Place> waiting_;      // The readers that want to be told when there is something.
   std::size_t begun_count_ = 0;   // Readers that know where they begin;
   std::size_t unread_count_ = 0;  // those of them that have unread entries.
   std::uint64_t behind_count_ = 0;
@@ -125,8 +133,17 @@ class Broadcast::Reader {
   // Suspends until there is a publication. Fails with deadline_exceeded or cancelled, or with the
   // error given to end().
   Result<Published> next(Deadline deadline);
-  // The same for as many publications as fit in one frame.
+  // The same without a wait: nothing when there is nothing to read. Fails only as end() says.
+  Result<std::optional<Published>> poll();
+  // The same for as many publications as fit in one frame. With `serialised_count` the batch has
+  // their bytes, too. All readers share the bytes of a message, and the count grows by those that
+  // none has asked for before.
+  Result<std::optional<PublishedBatch>> poll_batch(std::uint64_t* serialised_count = nullptr);
+  // Suspends until there is such a batch. Fails as next().
   Result<PublishedBatch> next_batch(Deadline deadline);
+  // Calls `note` once, as soon as there is something to read or the end: at once if it is there. It
+  // is called while the broadcast changes: it must not touch any reader, nor suspend.
+  void when_readable(std::function<void()> note);
 
  private:
   std::shared_ptr<Broadcast> broadcast_;

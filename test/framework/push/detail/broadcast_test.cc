@@ -155,21 +155,90 @@ TEST(BroadcastTest, TheEndComesAfterTheLastMessage) {
 TEST(BroadcastTest, BatchesHaveConsecutiveMessages) {
   auto broadcast = make();
   Broadcast::Reader reader(broadcast);
-  const auto begin = reader.next_batch(Deadline::passed());
+  const auto begin = *reader.poll_batch();
   EXPECT_EQ(begin->after.sequence, 10U);
   EXPECT_THAT(begin->messages, IsEmpty());
   for (const char* text : {"a", "b"}) broadcast->append(message(text));
   broadcast->begin({.epoch = 1, .sequence = 20}, Gap::behind);
   for (int i = 0; i < 3; ++i) broadcast->append(message(std::string(15'000, 'x')));
 
-  const auto batch = reader.next_batch(Deadline::passed());
+  const auto batch = *reader.poll_batch();
   EXPECT_EQ(batch->after.sequence, 10U);
   EXPECT_EQ(batch->messages.size(), 2U);
-  EXPECT_EQ(reader.next_batch(Deadline::passed())->after.sequence, 20U);
-  EXPECT_EQ(reader.next_batch(Deadline::passed())->messages.size(), 2U);
-  const auto last = reader.next_batch(Deadline::passed());
+  EXPECT_EQ((*reader.poll_batch())->after.sequence, 20U);
+  EXPECT_EQ((*reader.poll_batch())->messages.size(), 2U);
+  const auto last = *reader.poll_batch();
   EXPECT_EQ(last->after.sequence, 22U);
   EXPECT_EQ(last->messages.size(), 1U);
+}
+
+TEST(BroadcastTest, ReadersShareTheBytesOfAMessage) {
+  auto broadcast = make();
+  Broadcast::Reader first(broadcast);
+  Broadcast::Reader second(broadcast);
+  Broadcast::Reader local(broadcast);
+  std::uint64_t count = 0;
+  for (auto* reader : {&first, &second}) ASSERT_TRUE(*reader->poll_batch(&count));
+  ASSERT_TRUE(*local.poll_batch());
+  for (const char* text : {"a", "b"}) broadcast->append(message(text));
+  EXPECT_THAT((*local.poll_batch())->bytes, IsEmpty());
+  EXPECT_EQ(count, 0U);
+  const auto batch = *first.poll_batch(&count);
+  ASSERT_EQ(batch->bytes.size(), 2U);
+  EXPECT_EQ(*batch->bytes[1], batch->messages[1]->SerializeAsString());
+  EXPECT_EQ((*second.poll_batch(&count))->bytes, batch->bytes);
+  EXPECT_EQ(count, 2U);
+}
+
+TEST(BroadcastTest, APollFindsNothingOrTheEnd) {
+  auto broadcast = make();
+  Broadcast::Reader reader(broadcast);
+  EXPECT_EQ((*reader.poll())->gap, Gap::begin);
+  EXPECT_FALSE(*reader.poll());
+  EXPECT_FALSE(*reader.poll_batch());
+  broadcast->end(Error(Code::aborted, "over"));
+  EXPECT_THAT(reader.poll(), fails_with(Code::aborted));
+  EXPECT_THAT(reader.poll_batch(), fails_with(Code::aborted));
+}
+
+TEST(BroadcastTest, AReaderIsToldOnceWhenThereIsSomething) {
+  auto broadcast = std::make_shared<Broadcast>(Broadcast::Bounds());
+  Broadcast::Reader reader(broadcast);
+  Broadcast::Reader other(broadcast);
+  int told_count = 0;
+  const auto wait = [&] { reader.when_readable([&] { ++told_count; }); };
+  wait();
+  EXPECT_EQ(told_count, 0) << "it has not begun";
+  broadcast->begin({.epoch = 1, .sequence = 10}, Gap::begin);
+  EXPECT_EQ(told_count, 1);
+  wait();
+  EXPECT_EQ(told_count, 2) << "the gap is still there";
+  EXPECT_TRUE(*reader.poll());
+  wait();
+  EXPECT_EQ(told_count, 2);
+  broadcast->append(message("a"));
+  broadcast->append(message("b"));
+  EXPECT_EQ(told_count, 3);
+  while (*reader.poll()) {
+  }
+  wait();
+  wait();
+  broadcast->end(Error(Code::aborted, "over"));
+  EXPECT_EQ(told_count, 4);
+}
+
+TEST(BroadcastTest, AReaderThatIsGoneIsNotTold) {
+  auto broadcast = make();
+  int told_count = 0;
+  {
+    Broadcast::Reader reader(broadcast);
+    EXPECT_TRUE(*reader.poll());
+    reader.when_readable([&] { ++told_count; });
+    EXPECT_EQ(broadcast->reader_count(), 1U);
+  }
+  EXPECT_EQ(broadcast->reader_count(), 0U);
+  broadcast->append(message("a"));
+  EXPECT_EQ(told_count, 0);
 }
 
 TEST(BroadcastTest, ItIsNotifiedWhenTheLastReaderHasGone) {

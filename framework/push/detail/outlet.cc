@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "framework/push/detail/outlet.h"
+
+#include <utility>
+
+#include "coroutine/scheduler.h"
+
+namespace corolane::framework::detail {
+
+Outlets::SendSoon::SendSoon(Outlets& all)
+    : Timer([](Timer& timer) { static_cast<SendSoon&>(timer).outlets.send_ready(); }),
+      outlets(all) {}
+
+void Outlets::add(const FeedAddress& address, Broadcast::Reader reader) {
+  if (is_stopped_) return;
+  const auto added = outlets_.insert_or_assign(address, Outlet{.reader = std::move(reader)}).first;
+  wait(address, added->second);
+}
+
+void Outlets::remove(const FeedAddress& address) { outlets_.erase(address); }
+
+void Outlets::resume(const FeedAddress& address) {
+  const auto found = outlets_.find(address);
+  if (found == outlets_.end()) return;
+  found->second.is_sending = false;
+  wait(address, found->second);
+}
+
+void Outlets::stop() {
+  is_stopped_ = true;
+  send_soon_.cancel();
+  outlets_.clear();
+}
+
+void Outlets::wait(const FeedAddress& address, Outlet& outlet) {
+  outlet.reader.when_readable([this, address] { note(address); });
+}
+
+// Not sent at once: that would happen amid the publication, and a burst would be many batches.
+void Outlets::note(const FeedAddress& address) {
+  ready_.push_back(address);
+  if (send_soon_.is_armed()) return;
+  coroutine::Scheduler::current().timers().arm(send_soon_, Deadline::passed());
+}
+
+// Those that become ready meanwhile wait for the next turn.
+void Outlets::send_ready() {
+  for (const FeedAddress& address : std::exchange(ready_, {})) send(address);
+}
+
+void Outlets::send(const FeedAddress& address) {
+  const auto found = outlets_.find(address);
+  if (found == outlets_.end() || found->second.is_sending) return;
+  const bool is_remote = address.line != LineName();
+  auto batch = found->second.reader.poll_batch(is_remote ? &serialised_count_ : nullptr);
+  if (!batch) {
+    outlets_.erase(found);
+    return post_.send(address, std::nullopt);
+  }
+  // An earlier outlet of that address has noted it.
+  if (!*batch) return wait(address, found->second);
+  found->second.is_sending = true;
+  post_.send(address, std::move(*batch));
+}
+
+}  // namespace corolane::framework::detail
