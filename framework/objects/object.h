@@ -159,7 +159,8 @@ class ObjectBase : public rpc::Service {
   // This lasts until the Following is destroyed or the object is deactivated; on_activate() may
   // begin it again. An error is the last event. The handler may suspend: later events wait within
   // the bounds of the subscription, not in the mailbox. Events keep an object active as calls do.
-  // Fails with resource_exhausted when there is no stack for it.
+  // It has a stack only while there is something to handle, and waits when there is none; so it
+  // begins in any case.
   template <typename T, typename F>
   Result<Following> follow(Subscription<T> subscription, F handler) {
     return begin_following(

@@ -2,9 +2,10 @@
 #include "framework/objects/detail/follower.h"
 
 #include <chrono>
-#include <string>
 #include <utility>
 
+#include "coroutine/scheduler.h"
+#include "coroutine/task.h"
 #include "framework/objects/detail/hosted_type.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_host.h"
@@ -16,34 +17,70 @@ namespace corolane::framework {
 namespace detail {
 namespace {
 
-// The delay before the next attempt to get a turn, for example when the store is unavailable.
+// The delay before the next attempt to get a stack, or a turn, for example when the store is
+// unavailable.
 constexpr std::chrono::milliseconds refollow_interval(100);
 
 }  // namespace
 
-Follower::Follower(ObjectCell& cell)
-    : cell_(cell), label_(std::string(cell.type().name()) + "/follow") {}
+class Follower::Run {
+ public:
+  explicit Run(Follower& follower) : follower_(follower) {}
+  ~Run() {
+    follower_.is_running_ = false;
+    if (!is_caught_up_ || follower_.is_over_) {
+      follower_.is_over_ = true;
+      follower_.release();
+    } else {
+      follower_.listen();
+    }
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-void Follower::run(Broadcast::Reader& reader, Handler& handler) {
+  void catch_up() { is_caught_up_ = true; }
+
+ private:
+  Follower& follower_;
+  bool is_caught_up_ = false;
+};
+
+Follower::Again::Again(Follower& one)
+    : Timer([](Timer& timer) { static_cast<Again&>(timer).follower.spawn(); }), follower(one) {}
+
+Follower::Follower(ObjectCell& cell, Broadcast::Reader reader, Handler handler,
+                   coroutine::TaskGroup& tasks)
+    : cell_(cell),
+      label_(std::string(cell.type().name()) + "/follow"),
+      tasks_(tasks),
+      reader_(std::move(reader)),
+      handler_(std::move(handler)) {}
+
+void Follower::listen() {
+  reader_->when_readable([this] { spawn(); });
+}
+
+void Follower::spawn() {
+  auto spawned = tasks_.spawn(label_, [self = shared_from_this()] { self->deliver(); });
+  if (spawned) {
+    is_running_ = true;
+    task_ = *spawned;
+  } else {
+    coroutine::Scheduler::current().timers().arm(again_, Deadline::after(refollow_interval));
+  }
+}
+
+void Follower::deliver() {
+  Run run(*this);
   // The task must not inherit the deadline and the call chain of the handler that began it.
   rpc::CallScope::enter({});
   CallChain::enter(CallChain());
-  // Runs also when the handler throws.
-  struct End {
-    explicit End(Follower& ending) : follower(ending) {}
-    ~End() {
-      follower.is_over_ = true;
-      follower.task_ = {};
-    }
-    End(const End&) = delete;
-    End& operator=(const End&) = delete;
-
-    Follower& follower;
-  };
-  const End end(*this);
   while (!is_over_) {
-    const auto next = reader.next(Deadline::never());
-    if (!run_in_turn([&] { handler(next); }) || !next) return;
+    auto next = reader_->poll();
+    if (next && !*next) return run.catch_up();
+    const Result<Published> event =
+        next ? Result<Published>(**std::move(next)) : Result<Published>(std::move(next.error()));
+    if (!run_in_turn([&] { handler_(event); }) || !event) return;
   }
 }
 
@@ -64,7 +101,15 @@ bool Follower::run_in_turn(const std::function<void()>& work) {
 
 void Follower::stop() {
   if (std::exchange(is_over_, true)) return;
-  if (!is_in_handler_ && task_) task_.cancel();
+  if (!is_running_) return release();
+  if (!is_in_handler_) task_.cancel();
+}
+
+// What the handler owns may own this follower.
+void Follower::release() {
+  again_.cancel();
+  const auto reader = std::exchange(reader_, std::nullopt);
+  const auto handler = std::exchange(handler_, nullptr);
 }
 
 }  // namespace detail

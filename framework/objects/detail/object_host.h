@@ -93,8 +93,8 @@ class ObjectHost {
                            const std::function<void()>& work);
 
   // ObjectBase::follow().
-  Result<void> begin_following(const std::shared_ptr<Follower>& follower, Broadcast::Reader reader,
-                               Follower::Handler handler);
+  std::shared_ptr<Follower> follow(ObjectCell& cell, Broadcast::Reader reader,
+                                   Follower::Handler handler);
 
   // Calls a function of the object. An exception becomes an error of the call, and the object lives
   // on. `where` names the function, "package.Counter/Add".

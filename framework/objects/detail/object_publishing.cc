@@ -21,25 +21,19 @@ Position ObjectBase::published() const { return cell_->published(); }
 Result<Following> ObjectBase::begin_following(
     detail::Broadcast::Reader reader,
     std::move_only_function<void(const Result<detail::Published>&)> handler) {
-  auto follower = std::make_shared<detail::Follower>(*cell_);
-  auto begun =
-      cell_->type().host().begin_following(follower, std::move(reader), std::move(handler));
-  if (!begun) return begun.error();
+  auto follower = cell_->type().host().follow(*cell_, std::move(reader), std::move(handler));
   cell_->add_follower(follower);
   return Following(std::move(follower));
 }
 
 namespace detail {
 
-Result<void> ObjectHost::begin_following(const std::shared_ptr<Follower>& follower,
-                                         Broadcast::Reader reader, Follower::Handler handler) {
-  auto spawned = followers_.spawn(follower->label(), [follower, reader = std::move(reader),
-                                                      handler = std::move(handler)]() mutable {
-    follower->run(reader, handler);
-  });
-  if (!spawned) return spawned.error();
-  follower->bind(*spawned);
-  return {};
+std::shared_ptr<Follower> ObjectHost::follow(ObjectCell& cell, Broadcast::Reader reader,
+                                             Follower::Handler handler) {
+  auto follower =
+      std::make_shared<Follower>(cell, std::move(reader), std::move(handler), followers_);
+  follower->listen();
+  return follower;
 }
 
 Topic& ObjectCell::topic() {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
@@ -386,6 +387,24 @@ TEST_F(SubscriptionTest, ASlowListenerDoesNotFillItsMailbox) {
   ASSERT_TRUE(reply) << reply;
   EXPECT_EQ(reply->gap_count(), 2U);  // The begin, and the messages that it missed.
   EXPECT_EQ(reply->texts_size(), 1);
+}
+
+TEST_F(SubscriptionTest, AListenerHoldsNoStackWhileNothingIsPublished) {
+  const auto stacks = [] {
+    return coroutine::Scheduler::current().stacks().statistics().in_use_count;
+  };
+  const auto feed = room("a").subscribe();
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  const std::size_t before = stacks();
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(listener(std::to_string(i)).listen(listen_request("a")));
+  }
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_EQ(stacks(), before);
+  ASSERT_TRUE(room("a").say(say_request("hello")));
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  EXPECT_THAT(heard("17"), ElementsAre("hello"));
+  EXPECT_EQ(stacks(), before);
 }
 
 TEST_F(SubscriptionTest, AnObjectMayStopListening) {
