@@ -86,7 +86,7 @@ Router& Shard::router() { return *router_; }
 
 rpc::Tracer& Shard::tracer() { return telemetry_->tracer(); }
 
-const detail::Feeds& Shard::feeds() const { return router_->feeds(); }
+const detail::PushHub& Shard::push() const { return router_->push(); }
 
 std::size_t Shard::active_object_count() const {
   return host_ == nullptr ? 0 : host_->statistics().active_count;
@@ -143,7 +143,7 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
         objects.object_bytes, objects.options);
     if (auto added = rpc_server_->add(type, audience); !added) return added;
   }
-  push_service_ = std::make_unique<detail::PushService>(*host_);
+  push_service_ = std::make_unique<detail::PushService>(*host_, *router_);
   if (auto added = rpc_server_->add(*push_service_, Audience::nodes); !added) return added;
   inspection_service_ = std::make_unique<detail::InspectionService>(*this);
   if (auto added = rpc_server_->add(*inspection_service_, Audience::nodes); !added) return added;

@@ -54,10 +54,10 @@ namespace detail {
 class ClientDoor;
 class ClientLogin;
 class DoorNetwork;
-class Feeds;
 class InspectionService;
 class ObjectHost;
 class ObjectRouter;
+class PushHub;
 class PushService;
 class StoreGate;
 class StoreHealth;
@@ -116,8 +116,8 @@ class Shard {
   Telemetry& telemetry() { return *telemetry_; }
   detail::ObjectRouter& object_router() { return *router_; }
   const detail::ObjectRouter& object_router() const { return *router_; }
-  // The subscriptions of this shard.
-  const detail::Feeds& feeds() const;
+  // The subscriptions of this shard, and to its objects.
+  const detail::PushHub& push() const;
   // Null when it has no objects.
   detail::ObjectHost* host() { return host_.get(); }
   const detail::ObjectHost* host() const { return host_.get(); }

@@ -11,7 +11,7 @@
 #include "framework/node/detail/client_door.h"
 #include "framework/node/shard.h"
 #include "framework/objects/detail/object_host.h"
-#include "framework/push/detail/feed.h"
+#include "framework/routing/detail/push_hub.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/telemetry.h"
 #include "net/http/http_server.h"
@@ -147,13 +147,16 @@ void collect_objects(const detail::HostedType& type, MetricWriter& out) {
               labels, statistics.publication_count);
 }
 
-void collect_subscriptions(const detail::Feeds& feeds, MetricWriter& out) {
-  const auto statistics = feeds.statistics();
+void collect_subscriptions(const detail::PushHub& push, MetricWriter& out) {
+  const auto statistics = push.feeds().statistics();
   out.gauge("corolane_subscriptions", "Subscriptions of this node, to objects of any node.", {},
             statistics.subscription_count);
   out.counter("corolane_subscriptions_behind_total",
               "Times that a subscriber fell behind the kept backlog and received a gap.", {},
               statistics.behind_count);
+  out.counter("corolane_publications_serialized_total",
+              "Publications serialised for other nodes: each once, however many follow its object.",
+              {}, push.outlets().statistics().serialised_count);
 }
 
 void collect_door(const net::OnePort::Statistics& statistics, MetricWriter& out) {
@@ -197,7 +200,7 @@ void add_shard_metrics(Metrics& metrics, const Shard& shard) {
     collect_http(shard.http_server(), out);
     collect_server(shard.rpc_server().statistics(), out);
     shard.telemetry().collect(out);
-    collect_subscriptions(shard.feeds(), out);
+    collect_subscriptions(shard.push(), out);
     if (shard.host() == nullptr) return;
     for (const auto& type : shard.host()->types()) collect_objects(*type, out);
     out.histogram("corolane_objects_tick_lateness_seconds",

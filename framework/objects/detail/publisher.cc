@@ -40,12 +40,23 @@ Result<void> read_object(rpc::Service& service, const google::protobuf::Message&
   return {};
 }
 
-Result<Broadcast::Reader> attach(ObjectHost& host, HostedType& type,
-                                 const rpc::ObjectTarget& target) {
+}  // namespace
+
+constinit const rpc::Method follow_method = {
+    .full_name = "corolane.framework.Push/Attach",
+    .id = rpc::method_id("corolane.framework.Push/Attach"),
+    .timeout = attach_time_max,
+    .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
+    .read_only = true,
+    .invoke = read_object,
+};
+
+Result<Broadcast::Reader> read_publications(ObjectHost& host, HostedType& type,
+                                            const rpc::ObjectTarget& target) {
   const rpc::Context::Facts facts{.deadline = Deadline::after(attach_time_max),
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
                                   .object = &target};
-  const SubscribeRequest request;
+  const AttachRequest request;
   FollowContext context(request, facts);
   NoReply sink;
   // In a task of its own, as any handler.
@@ -56,28 +67,6 @@ Result<Broadcast::Reader> attach(ObjectHost& host, HostedType& type,
   });
   if (auto attached = attaching.join(Deadline::never()); !attached) return attached.error();
   return *std::move(context.reader);
-}
-
-}  // namespace
-
-constinit const rpc::Method follow_method = {
-    .full_name = "corolane.framework.Push/Subscribe",
-    .id = rpc::method_id("corolane.framework.Push/Subscribe"),
-    .timeout = attach_time_max,
-    .stack_size_bytes = coroutine::StackPool::stack_size_bytes_default,
-    .read_only = true,
-    .invoke = read_object,
-};
-
-Result<void> publish_to(ObjectHost& host, HostedType& type, const rpc::ObjectTarget& target,
-                        const SendBatch& send) {
-  auto reader = attach(host, type, target);
-  if (!reader) return reader.error();
-  for (;;) {
-    auto batch = reader->next_batch(Deadline::never());
-    if (!batch) return coroutine::is_cancelled() ? batch.error() : Result<void>();
-    if (auto sent = send(*batch); !sent) return sent;
-  }
 }
 
 }  // namespace corolane::framework::detail

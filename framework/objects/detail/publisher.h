@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends the publications of an object from its own shard to a shard that follows it.
+// The publications of an object on its own shard, for a feed of any shard.
 #pragma once
-
-#include <functional>
 
 #include "coroutine/base/result.h"
 #include "framework/push/detail/broadcast.h"
@@ -14,16 +12,12 @@ namespace corolane::framework::detail {
 class HostedType;
 class ObjectHost;
 
-// Called once per batch; suspends while the receiver has no room.
-using SendBatch = std::function<Result<void>(const PublishedBatch& batch)>;
-
 // The method by which an object is followed: every object has it, and callers do not see it.
 extern const rpc::Method follow_method;
 
-// Sends the publications of the object, which is activated if needed. Suspends until the object
-// leaves this shard, which is success. Fails as ObjectHost::serve_or_send_on() if the target names
-// this node, as serve() if it names none, or with the error of `send`.
-Result<void> publish_to(ObjectHost& host, HostedType& type, const rpc::ObjectTarget& target,
-                        const SendBatch& send);
+// Reads the publications of the object, which is activated if needed. Suspends. Fails as
+// ObjectHost::serve_or_send_on() if the target names this node, as serve() if it names none.
+Result<Broadcast::Reader> read_publications(ObjectHost& host, HostedType& type,
+                                            const rpc::ObjectTarget& target);
 
 }  // namespace corolane::framework::detail

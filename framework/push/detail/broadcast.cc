@@ -164,15 +164,6 @@ Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
   return std::optional(std::move(batch));
 }
 
-Result<PublishedBatch> Broadcast::Reader::next_batch(Deadline deadline) {
-  for (;;) {
-    auto batch = poll_batch();
-    if (!batch) return std::move(batch.error());
-    if (*batch) return **std::move(batch);
-    if (auto waited = broadcast_->readable_.wait(deadline); !waited) return waited.error();
-  }
-}
-
 void Broadcast::Reader::when_readable(std::function<void()> note) {
   if (broadcast_->is_readable(*place_)) return note();
   if (place_->note == nullptr) {

@@ -139,8 +139,6 @@ class Broadcast::Reader {
   // their bytes, too. All readers share the bytes of a message, and the count grows by those that
   // none has asked for before.
   Result<std::optional<PublishedBatch>> poll_batch(std::uint64_t* serialised_count = nullptr);
-  // Suspends until there is such a batch. Fails as next().
-  Result<PublishedBatch> next_batch(Deadline deadline);
   // Calls `note` once, as soon as there is something to read or the end: at once if it is there. It
   // is called while the broadcast changes: it must not touch any reader, nor suspend.
   void when_readable(std::function<void()> note);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The publications of one object on a shard with subscribers: one Feed serves all of them, finds
 // the object, and follows it when it moves.
+//
+// A feed is a state machine. It has a task only while it looks for its object; then publications
+// arrive by Feeds::receive(), whatever their way, until their source ends or is lost.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "coroutine/task_group.h"
+#include "coroutine/base/clock.h"
+#include "coroutine/base/result.h"
 #include "framework/push/detail/broadcast.h"
+#include "framework/push/detail/outlet.h"
 #include "framework/push/publication.h"
 
 namespace corolane::framework {
@@ -20,87 +23,63 @@ class PublicationBatch;
 
 namespace corolane::framework::detail {
 
-class Feed;
-class Feeds;
-
-// The way to the objects that publish: the router of the shard.
-class FeedSource {
- public:
-  // Locates the object of the feed and passes its publications to the feed. Suspends until the
-  // object leaves its place. Fails as Router::call().
-  virtual Result<void> follow(Feed& feed) = 0;
-
- protected:
-  ~FeedSource() = default;
+// The place of an object that a feed is attached to.
+struct FeedPlace {
+  std::size_t shard = 0;  // Of this process, or where the line is open.
+  LineName line = {};     // None: the object is in this process.
 };
 
-class Feed : public std::enable_shared_from_this<Feed> {
+// The owner of an object, as far as known; zeros when there is none.
+struct FeedOwner {
+  std::uint64_t node_epoch = 0;
+  std::uint64_t partition_epoch = 0;
+
+  friend bool operator==(const FeedOwner&, const FeedOwner&) = default;
+};
+
+class Feed {
  public:
-  Feed(Feeds& feeds, std::string_view type, const std::string& id,
-       const google::protobuf::Message& prototype);
+  Feed(std::string_view type, const std::string& id, const google::protobuf::Message& prototype)
+      : type_(type),
+        id_(id),
+        prototype_(prototype),
+        broadcast_(std::make_shared<Broadcast>(Broadcast::Bounds())) {}
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
   const std::string& type() const { return type_; }
   const std::string& id() const { return id_; }
+  // Names its present source: another one for each attempt to find the object, so that what comes
+  // late from an earlier source is told apart. 0: it has none.
+  std::uint64_t number() const { return number_; }
   const std::shared_ptr<Broadcast>& broadcast() const { return broadcast_; }
-
-  // Batches come from a new source from now on.
-  void begin() { is_new_source_ = true; }
-  // Fails with aborted when the batch precedes one already received, from an earlier owner; with
-  // data_loss when it cannot be parsed.
-  Result<void> receive(const PublishedBatch& batch);
-  Result<void> receive(const PublicationBatch& batch);
 
  private:
   friend class Feeds;
 
-  void run();
+  enum class State : std::uint8_t {
+    resting,   // It waits for another attempt.
+    queued,    // It waits for a task.
+    seeking,   // A task attaches it.
+    attached,  // Publications arrive.
+    ended,
+  };
 
-  Feeds& feeds_;
+  // Fails with aborted when the batch precedes one already received, from an earlier owner.
+  Result<void> receive(const PublishedBatch& batch);
+  // The same; fails with data_loss when it cannot be parsed.
+  Result<void> receive(const PublicationBatch& batch);
+
   const std::string type_;
   const std::string id_;
   const google::protobuf::Message& prototype_;
   const std::shared_ptr<Broadcast> broadcast_;
-  bool is_new_source_ = true;
-  coroutine::TaskRef task_;  // Valid until run() has returned or was cancelled.
-};
-
-// All feeds of one shard.
-class Feeds {
- public:
-  struct Statistics {
-    std::size_t object_count = 0;  // Objects with subscribers here.
-    std::size_t subscription_count = 0;
-    std::uint64_t behind_count = 0;  // Gaps reported to slow subscribers.
-  };
-
-  // `source` outlives it.
-  explicit Feeds(FeedSource& source) : source_(source) {}
-  ~Feeds() { stop(); }
-  Feeds(const Feeds&) = delete;
-  Feeds& operator=(const Feeds&) = delete;
-
-  // Router::subscribe().
-  Broadcast::Reader subscribe(std::string_view type, const std::string& id,
-                              const google::protobuf::Message& prototype);
-  // Ends all subscriptions, and all later ones, with unavailable. Suspends until their tasks have
-  // ended.
-  void stop();
-
-  Statistics statistics() const;
-
- private:
-  friend class Feed;
-  using Key = std::pair<std::string_view, std::string_view>;  // Views into the feed.
-
-  void remove(Feed& feed);
-
-  FeedSource& source_;
-  std::map<Key, std::shared_ptr<Feed>> feeds_;
-  std::uint64_t past_behind_count_ = 0;  // From removed feeds.
-  bool is_stopped_ = false;
-  coroutine::TaskGroup tasks_;
+  State state_ = State::resting;
+  std::uint64_t number_ = 0;
+  FeedPlace place_;            // While it is attached.
+  FeedOwner tried_;            // The owner at its last attempt.
+  int failed_count_ = 0;       // Attempts since something has come.
+  bool is_new_source_ = true;  // Nothing has come from the present source yet.
 };
 
 }  // namespace corolane::framework::detail

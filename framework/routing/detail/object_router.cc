@@ -10,10 +10,8 @@
 #include "coroutine/task.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/routing/detail/cross_call.h"
-#include "framework/routing/detail/cross_follow.h"
 #include "framework/routing/detail/receive_stream.h"
 #include "framework/wire/detail/method_name.h"
-#include "framework/wire/push.corolane.h"
 #include "rpc/call_scope.h"
 
 namespace corolane::framework::detail {
@@ -96,7 +94,15 @@ class ObjectRouter::NotedSink final : public rpc::Messages {
 ObjectRouter::ObjectRouter(net::Network& network, std::size_t index)
     : index_(index),
       peers_{{.scheduler = &coroutine::Scheduler::current(), .router = this}},
-      clients_(network) {}
+      clients_(network),
+      push_(*this, index) {}
+
+void ObjectRouter::set_peers(std::vector<Peer> peers) {
+  peers_ = std::move(peers);
+  std::vector<PushHub::Peer> hubs;
+  for (const Peer& peer : peers_) hubs.push_back(peer.router->push_.as_peer());
+  push_.set_peers(std::move(hubs));
+}
 
 void ObjectRouter::set_host(ObjectHost& host) {
   host_ = &host;
@@ -122,14 +128,16 @@ void ObjectRouter::set_view(std::shared_ptr<const ClusterView> view) {
   });
   clients_.keep_only(*view_);
   news_.look_again();
+  push_.feeds().look_again();
   if (host_ != nullptr) host_->ownership_changed();
 }
 
 void ObjectRouter::stop() {
   is_stopped_ = true;
-  feeds_.stop();
+  push_.end_subscriptions();
   one_way_calls_.cancel_and_join();
   incoming_.cancel_and_join();
+  push_.stop();
 }
 
 const ObjectRouter::Route& ObjectRouter::look_up(const rpc::Method& method) {
@@ -271,6 +279,11 @@ Result<void> ObjectRouter::call_until_final(const Call& call) {
     if (!is_last && is_new && failed_count < redirect_count_max) continue;
     const bool needs_news = is_older || place.kind == Place::Kind::unknown;
     const Duration wait = wait_of(needs_news, failed_count, call.deadline);
+    // A feed waits by itself, without a task.
+    if (call.feed != nullptr && !is_last) {
+      if (needs_news) doubt(call.route.type, call.partition);
+      return result;
+    }
     const bool has_time = call.deadline.is_never() || call.deadline.remaining() > wait;
     if (!is_last && has_time && wait_for_news(call, tried, wait)) continue;
     return result;
@@ -353,7 +366,7 @@ void ObjectRouter::lose() {
 }
 
 Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
-  if (call.feed != nullptr && place.kind != Place::Kind::unknown) return follow_at(place, call);
+  if (call.feed != nullptr && place.kind != Place::Kind::unknown) return attach_at(place, call);
   switch (place.kind) {
     case Place::Kind::here:
       return call_here(call);
@@ -380,57 +393,6 @@ Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
                                : "with the method " + std::string(call.method.full_name);
   return Error(Code::unimplemented,
                "no node hosts objects " + what + "; call host<>() with their class");
-}
-
-Result<void> ObjectRouter::follow(Feed& feed) {
-  const Route& route = route_of_type(feed.type());
-  return call_until_final({.method = follow_method,
-                           .route = route,
-                           .id = feed.id(),
-                           .request = SubscribeRequest::default_instance(),
-                           .reply = nullptr,
-                           .options = {},
-                           .principal = nullptr,
-                           .chain = nullptr,
-                           .deadline = Deadline::never(),
-                           .partition = route.partition_of(feed.id()),
-                           .feed = &feed});
-}
-
-Result<void> ObjectRouter::follow_at(Place& place, const Call& call) {
-  Feed& feed = *call.feed;
-  feed.begin();
-  rpc::ObjectTarget target{.id = feed.id()};
-  if (place.kind == Place::Kind::here) {
-    return publish_to(*host_, *call.route.hosted, target,
-                      [&](const PublishedBatch& batch) { return feed.receive(batch); });
-  }
-  if (place.kind == Place::Kind::other_shard) {
-    const Peer& peer = peers_[place.shard];
-    return std::make_shared<CrossFollow>(feed)->run(
-        *peer.scheduler, peer.router->incoming_,
-        [router = peer.router, type = feed.type(), id = feed.id()](const SendBatch& send) {
-          return router->publish_from_here(type, id, send);
-        });
-  }
-  target.node_epoch = place.member->epoch;
-  target.partition_epoch = place.partition_epoch;
-  SubscribeRequest request;
-  request.set_type(feed.type());
-  const auto client = clients_.of(*place.member, place.shard);
-  auto batches =
-      PushClient(*client).subscribe(request, {.deadline = Deadline::never(), .object = &target});
-  Result<void> received;
-  for (PublicationBatch batch; received && batches.read(batch);) received = feed.receive(batch);
-  auto ended = batches.finish();
-  place.is_lost = !client->is_connected();
-  return received ? ended : received;
-}
-
-Result<void> ObjectRouter::publish_from_here(const std::string& type, const std::string& id,
-                                             const SendBatch& send) {
-  if (is_stopped_) return Error(Code::unavailable, "the node stops");
-  return publish_to(*host_, *host_->find_type(type), {.id = id}, send);
 }
 
 Result<void> ObjectRouter::call_here(const Call& call) {

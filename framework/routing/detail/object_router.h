@@ -22,11 +22,11 @@
 #include "framework/cluster/cluster_view.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/owners.h"
-#include "framework/objects/detail/publisher.h"
-#include "framework/push/detail/feed.h"
+#include "framework/push/detail/feeds.h"
 #include "framework/routing/detail/node_clients.h"
 #include "framework/routing/detail/outbox_router.h"
 #include "framework/routing/detail/owner_news.h"
+#include "framework/routing/detail/push_hub.h"
 #include "framework/routing/router.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/wire/detail/call_chain.h"
@@ -57,7 +57,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   void set_host(ObjectHost& host);
   // All shards of the node by number; they outlive its calls. Before this call the router knows
   // only its own shard.
-  void set_peers(std::vector<Peer> peers) { peers_ = std::move(peers); }
+  void set_peers(std::vector<Peer> peers);
+  std::size_t shard_count() const { return peers_.size(); }
   // The client of one shard of another node. The caller keeps it during its call.
   std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
     return clients_.of(member, shard);
@@ -75,9 +76,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // Call `on_doubt` and `on_loss`.
   void doubt(const HostedType& type, Partition partition) override;
   void lose() override;
-  // Ends all subscriptions, and later ones at once, with unavailable. Suspends until all feeds have
-  // ended.
-  void end_subscriptions() { feeds_.stop(); }
+  // Ends all subscriptions, and later ones at once, with unavailable. Suspends.
+  void end_subscriptions() { push_.end_subscriptions(); }
   // Also cancels calls from other shards and one-way calls, and suspends until they have ended.
   void stop();
 
@@ -97,11 +97,20 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                        const rpc::CallOptions& options) override;
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
                               const google::protobuf::Message& prototype) override {
-    return feeds_.subscribe(type, id, prototype);
+    return push_.feeds().subscribe(type, id, prototype);
   }
 
-  Result<void> follow(Feed& feed) override;
-  const Feeds& feeds() const { return feeds_; }
+  Result<FeedPlace> attach(const Feed& feed) override;
+  void detach(const FeedPlace& place, std::uint64_t number) override {
+    push_.detach(place, number);
+  }
+  FeedOwner owner_of(const Feed& feed) override;
+  // Lets an object that lives here publish to a feed. Suspends. Fails as ObjectHost::serve(), or as
+  // serve_or_send_on() when the target names this node.
+  Result<void> attach_here(const std::string& type, const rpc::ObjectTarget& target,
+                           const FeedAddress& address);
+  PushHub& push() { return push_; }
+  const PushHub& push() const { return push_; }
 
   bool is_here(Partition partition) const override {
     return shard_of(partition, peers_.size()) == index_;
@@ -123,6 +132,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   };
   // Writes the messages of a stream to its reader, and remembers whether there was one.
   class NotedSink;
+  struct Attaching {
+    std::uint64_t number;
+    FeedPlace place;  // Where it was tried last.
+  };
   // One call in flight.
   struct Call {
     const rpc::Method& method;
@@ -135,7 +148,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     std::shared_ptr<const CallChain::Link> chain;
     Deadline deadline;
     Partition partition;
-    Feed* feed = nullptr;         // Set only when the call follows the object.
+    Attaching* feed = nullptr;    // Set only when the call attaches a feed to the object.
     NotedSink* stream = nullptr;  // Set only when the object replies with a stream.
   };
   // The destination of one attempt, and whether it was reached.
@@ -177,9 +190,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> call_here(const Call& call);
   Result<void> call_other_shard(std::size_t shard, const Call& call);
   Result<void> call_other_node(Place& place, const Call& call);
-  Result<void> follow_at(Place& place, const Call& call);
-  Result<void> publish_from_here(const std::string& type, const std::string& id,
-                                 const SendBatch& send);
+  Result<void> attach_at(Place& place, const Call& call);
+  Result<void> attach_other_shard(std::size_t shard, const Call& call);
+  Result<void> attach_other_node(Place& place, const Call& call);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::Messages& sink);
   // A call from this process has ended.
@@ -213,7 +226,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   coroutine::TaskGroup incoming_;  // Calls from other shards.
   coroutine::TaskGroup one_way_calls_;
   std::size_t part_count_ = 0;  // Calls served within their callers' tasks.
-  Feeds feeds_{*this};
+  PushHub push_;
 };
 
 }  // namespace corolane::framework::detail

@@ -1,30 +1,45 @@
 // SPDX-License-Identifier: MIT
 #include "framework/routing/detail/push_service.h"
 
-#include "framework/objects/detail/publisher.h"
+#include <string>
+#include <vector>
+
+#include "framework/objects/detail/object_host.h"
+#include "framework/routing/detail/line_name.h"
+#include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
 
-Result<void> PushService::subscribe(const SubscribeRequest& request,
-                                    rpc::Writer<PublicationBatch>& out, rpc::Context& context) {
+Result<void> PushService::open(const PublicationLine& request, rpc::Writer<PublicationFrame>& out,
+                               rpc::Context&) {
+  const LineName name = name_of(request);
+  if (name == LineName()) return Error(Code::invalid_argument, "the line has no name");
+  return router_.push().outlet_lines().serve(name, out);
+}
+
+Result<AttachReply> PushService::attach(const AttachRequest& request, rpc::Context& context) {
   const rpc::ObjectTarget* const target = context.object();
   if (target == nullptr || target->node_epoch == 0) {
     return Error(Code::invalid_argument, "only nodes may subscribe here");
   }
-  HostedType* const type = host_.find_type(request.type());
-  if (type == nullptr) {
+  const FeedAddress address{
+      .shard = request.door(), .line = name_of(request.line()), .feed = request.feed()};
+  if (address.line == LineName() || address.shard >= router_.shard_count()) {
+    return Error(Code::invalid_argument, "no line of publications is named");
+  }
+  if (host_.find_type(request.type()) == nullptr) {
     return Error(Code::unimplemented, "this node hosts no objects of " + request.type());
   }
-  PublicationBatch frame;
-  return publish_to(host_, *type, *target, [&](const PublishedBatch& batch) {
-    frame.Clear();
-    frame.set_epoch(batch.after.epoch);
-    frame.set_sequence(batch.after.sequence);
-    for (const Broadcast::Message& message : batch.messages) {
-      message->SerializeToString(frame.add_messages());
-    }
-    return out.write(frame);
-  });
+  if (auto attached = router_.attach_here(request.type(), *target, address); !attached) {
+    return std::move(attached.error());
+  }
+  return AttachReply();
+}
+
+Result<DetachReply> PushService::detach(const DetachRequest& request, rpc::Context&) {
+  router_.push().outlet_lines().detach(name_of(request.line()),
+                                       {request.feeds().begin(), request.feeds().end()});
+  return DetachReply();
 }
 
 }  // namespace corolane::framework::detail

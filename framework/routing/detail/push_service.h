@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Lets other nodes follow the objects of this shard; clients have no access to it.
+// Lets other nodes follow the objects of this node; clients have no access to it.
 #pragma once
 
-#include "framework/objects/detail/object_host.h"
 #include "framework/wire/push.corolane.h"
 
 namespace corolane::framework::detail {
 
+class ObjectHost;
+class ObjectRouter;
+
 class PushService final : public PushBase {
  public:
-  // `host` outlives it.
-  explicit PushService(ObjectHost& host) : host_(host) {}
+  // Both outlive it.
+  PushService(ObjectHost& host, ObjectRouter& router) : host_(host), router_(router) {}
 
-  Result<void> subscribe(const SubscribeRequest& request, rpc::Writer<PublicationBatch>& out,
-                         rpc::Context& context) override;
+  Result<void> open(const PublicationLine& request, rpc::Writer<PublicationFrame>& out,
+                    rpc::Context& context) override;
+  Result<AttachReply> attach(const AttachRequest& request, rpc::Context& context) override;
+  Result<DetachReply> detach(const DetachRequest& request, rpc::Context& context) override;
 
  private:
   ObjectHost& host_;
+  ObjectRouter& router_;
 };
 
 }  // namespace corolane::framework::detail

@@ -20,7 +20,7 @@
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/objects/detail/object_host.h"
-#include "framework/push/detail/feed.h"
+#include "framework/routing/detail/push_hub.h"
 #include "framework/store/memory_store.h"
 #include "framework/wire/push.corolane.h"
 #include "net/testing/network.h"
@@ -173,7 +173,7 @@ TEST_F(NodeSubscriptionsTest, RoomsOfAllNodesAreHeardOnEach) {
   }
 }
 
-TEST_F(NodeSubscriptionsTest, AllSubscribersOfAShardShareOneStream) {
+TEST_F(NodeSubscriptionsTest, AllSubscribersOfAShardShareOneOutlet) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(5s));
@@ -192,9 +192,10 @@ TEST_F(NodeSubscriptionsTest, AllSubscribersOfAShardShareOneStream) {
       ASSERT_EQ((*event)->number(), i);
     }
   }
+  EXPECT_EQ(b.node->shard().push().outlets().statistics().count, 1U);
   subscriptions.clear();
   ASSERT_TRUE(coroutine::sleep_for(1s));
-  EXPECT_EQ(b.node->rpc_server().statistics().stream_count, 0U);
+  EXPECT_EQ(b.node->shard().push().outlets().statistics().count, 0U);
 }
 
 TEST_F(NodeSubscriptionsTest, ThousandsOfRoomsAreFollowedOverOneConnection) {
@@ -207,7 +208,7 @@ TEST_F(NodeSubscriptionsTest, ThousandsOfRoomsAreFollowedOverOneConnection) {
     const auto begun = subscription.next(Deadline::after(1s));
     ASSERT_TRUE(begun) << begun;
   }
-  EXPECT_GT(b.node->rpc_server().statistics().stream_count, 1'500U);
+  EXPECT_EQ(b.node->rpc_server().statistics().stream_count, 1U);
   int i = 0;
   for (auto& subscription : subscriptions) {
     ASSERT_TRUE(b.room(std::to_string(i++)).say(say_request("hello")));
@@ -315,7 +316,7 @@ TEST_F(NodeSubscriptionsTest, AClientWatchesARoomOfAnotherNode) {
   }
   EXPECT_THAT(news.finish(), fails_with(Code::cancelled));
   ASSERT_TRUE(coroutine::sleep_for(1s));
-  EXPECT_EQ(a.node->shard().feeds().statistics().object_count, 0U);
+  EXPECT_EQ(a.node->shard().push().feeds().statistics().object_count, 0U);
 }
 
 TEST_F(NodeSubscriptionsTest, AWatchingClientDoesNotDelayAStoppingNode) {
@@ -419,25 +420,26 @@ TEST_F(NodeSubscriptionsTest, ObjectsHearRoomsOfOtherNodes) {
 
 TEST_F(NodeSubscriptionsTest, APeerThatIsNotANodeIsRefused) {
   auto a = make("a");
-  SubscribeRequest request;
+  AttachRequest request;
   request.set_type("corolane.test.Room");
-  const auto subscribe = [&](rpc::Client& client, const rpc::ObjectTarget& target) {
-    auto batches =
-        PushClient(client).subscribe(request, {.deadline = Deadline::after(1s), .object = &target});
-    PublicationBatch batch;
-    while (batches.read(batch)) {
-    }
-    return batches.finish();
+  const auto attach = [&](rpc::Client& client, const rpc::ObjectTarget& target) {
+    return PushClient(client).attach(request, {.deadline = Deadline::after(1s), .object = &target});
   };
   const net::Endpoint& cluster = a.node->endpoints().cluster.front();
   const auto node =
       rpc::Client::connect(network_, {cluster.address, cluster.port}, Deadline::after(1s),
                            {.security = {.cluster = "corolane"}});
   ASSERT_TRUE(node) << node;
-  EXPECT_THAT(subscribe(**node, {.id = "1"}), fails_with(Code::invalid_argument));
+  EXPECT_THAT(attach(**node, {.id = "1"}), fails_with(Code::invalid_argument));
+  EXPECT_THAT(attach(**node, {.id = "1", .node_epoch = 1}), fails_with(Code::invalid_argument))
+      << "no line is named";
+  request.mutable_line()->set_number(1);
+  request.set_door(1);
+  EXPECT_THAT(attach(**node, {.id = "1", .node_epoch = 1}), fails_with(Code::invalid_argument))
+      << "there is no such shard";
   // Clients do not see that method, whatever identity they claim.
   const auto client = test::connect(network_, *a.node);
-  EXPECT_THAT(subscribe(*client, {.id = "1", .node_epoch = 1}), fails_with(Code::unimplemented));
+  EXPECT_THAT(attach(*client, {.id = "1", .node_epoch = 1}), fails_with(Code::unimplemented));
   EXPECT_THAT(InspectionClient(*client).waits({}), fails_with(Code::unimplemented));
 }
 
