@@ -35,8 +35,8 @@ constexpr Duration last_writes_time_max = 500ms;
 // The time for telling the directory that the node leaves.
 constexpr Duration last_words_time_max = 1s;
 
-// One for each pair of shards, and as many again for connections that are being replaced: 90 nodes
-// of 16 shards. Strangers count as well until they are asked for the key.
+// One for each shard of each other node, and as many again for connections that are being replaced:
+// 2,000 nodes of 16 shards. Strangers count as well until they are asked for the key.
 constexpr std::size_t node_connections_max = 65'536;
 
 net::AddressShares::Limits connection_limits(const ClientsConfig& config) {

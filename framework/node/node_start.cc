@@ -165,7 +165,8 @@ Result<void> Node::check_reach_of_clients() {
           "address");
 }
 
-// Each shard has a port of its own, so that a call arrives where its object lives.
+// Each shard has a port of its own, so that the shards of other nodes share the work among ours:
+// each connects to one, which passes calls on to the others.
 Result<void> Node::listen_for_nodes(Shard& shard, net::Endpoint& bound) {
   auto endpoint = net::parse_endpoint(config_.cluster.listen);
   if (!endpoint) return endpoint.error();

@@ -223,7 +223,10 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
     if (!chain) return chain.error();
     CallChain::enter(CallChain(*std::move(chain)));
   }
-  if (is_for_this_node && is_here) {
+  if (is_for_this_node && !is_here) {
+    return surroundings_.owners.forward(method, request, context, sink);
+  }
+  if (is_for_this_node) {
     auto owned = wait_for_ownership(type, partition, context);
     if (!owned) return std::move(owned.error()).with_not_executed();
   }

@@ -54,6 +54,11 @@ class Owners {
                                const google::protobuf::Message& request,
                                const rpc::CallOptions& options) = 0;
 
+  // Serves a call of another node, which assumes that the object lives on this one, on the shard of
+  // its partition. Suspends, and fails as ObjectHost::serve_or_send_on().
+  virtual Result<void> forward(const rpc::Method& method, const google::protobuf::Message& request,
+                               rpc::Context& context, rpc::Messages& sink) = 0;
+
   // For handlers that call other objects.
   virtual Router& router() = 0;
   // A router that puts all calls into `sink`, which outlives it.

@@ -37,9 +37,8 @@ FeedOwner ObjectRouter::owner_of(const Feed& feed) {
 Result<void> ObjectRouter::attach_at(Place& place, const Call& call) {
   if (place.kind == Place::Kind::other_node) return attach_other_node(place, call);
   call.feed->place = {.shard = place.shard, .line = {}};
-  if (place.kind == Place::Kind::other_shard) return attach_other_shard(place.shard, call);
-  return attach_here(call.route.type, {.id = call.id},
-                     {.shard = index_, .line = {}, .feed = call.feed->number});
+  return attach_to_node(call.route.type, {.id = call.id},
+                        {.shard = index_, .line = {}, .feed = call.feed->number}, call.deadline);
 }
 
 Result<void> ObjectRouter::attach_here(const std::string& type, const rpc::ObjectTarget& target,
@@ -51,27 +50,31 @@ Result<void> ObjectRouter::attach_here(const std::string& type, const rpc::Objec
   return {};
 }
 
-Result<void> ObjectRouter::attach_other_shard(std::size_t shard, const Call& call) {
+Result<void> ObjectRouter::attach_to_node(const std::string& type, const rpc::ObjectTarget& target,
+                                          const FeedAddress& address, Deadline deadline) {
+  const std::size_t shard = shard_of(route_of_type(type).partition_of(target.id), peers_.size());
+  if (shard == index_) return attach_here(type, target, address);
   // The thread of that shard may have ended: a node stops the calls of all shards first.
   if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Peer& peer = peers_[shard];
   return coroutine::call_on_or_leave(
       *peer.scheduler, follow_method.full_name,
-      [router = peer.router, type = call.route.type, id = call.id,
-       address = FeedAddress{.shard = index_, .line = {}, .feed = call.feed->number}] {
-        return router->attach_here(type, {.id = id}, address);
+      [router = peer.router, type, id = std::string(target.id), node_epoch = target.node_epoch,
+       partition_epoch = target.partition_epoch, address] {
+        const rpc::ObjectTarget there{
+            .id = id, .node_epoch = node_epoch, .partition_epoch = partition_epoch};
+        return router->attach_here(type, there, address);
       },
-      call.deadline, {.waited_for = follow_method.full_name, .group = &peer.router->incoming_});
+      deadline, {.waited_for = follow_method.full_name, .group = &peer.router->incoming_});
 }
 
 Result<void> ObjectRouter::attach_other_node(Place& place, const Call& call) {
   const rpc::ObjectTarget target{
       .id = call.id, .node_epoch = place.member->epoch, .partition_epoch = place.partition_epoch};
-  const std::size_t door = index_ % place.member->shards.size();
-  const auto client = clients_.of(*place.member, place.shard);
+  const std::size_t door = place.shard;
+  const auto client = clients_.of(*place.member, door);
   const auto open = [&] {
-    return push_.feed_lines().open(place.member->epoch, view_->self_epoch(),
-                                   clients_.of(*place.member, door), call.deadline);
+    return push_.feed_lines().open(place.member->epoch, view_->self_epoch(), client, call.deadline);
   };
   const auto attach = [&]() -> Result<void> {
     auto line = open();

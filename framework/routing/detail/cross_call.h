@@ -38,6 +38,12 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   CrossCall(const CrossCall&) = delete;
   CrossCall& operator=(const CrossCall&) = delete;
 
+  // The call comes from another node, which assumes an owner with these epochs.
+  void come_from_node(std::uint64_t node_epoch, std::uint64_t partition_epoch) {
+    target_.node_epoch = node_epoch;
+    target_.partition_epoch = partition_epoch;
+  }
+
   // Suspends until the callee has ended, the deadline has passed or the task is cancelled; in the
   // latter two cases the callee is cancelled. `reply` and `reply_headers` may be null. `tasks`
   // belongs to the other shard and is touched on its thread only; both outlive the call. `stream`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The connections of one shard to the shards of other nodes: one per remote shard, opened by the
-// first call.
+// The connections of one shard to other nodes, opened by the first call. Calls of objects go to one
+// shard of each node, whatever the shard of the object: see ObjectRouter::forward(). So a node of S
+// shards has S connections to each other node, not S times S.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace corolane::framework::detail {
 
 class NodeClients {
  public:
-  // Concurrent calls from one shard to one remote shard, including subscriptions.
+  // Concurrent calls of one connection.
   static constexpr std::size_t calls_max = 100'000;
 
   // `network` outlives the clients, unless set_security() names another.

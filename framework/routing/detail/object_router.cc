@@ -193,7 +193,7 @@ ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition
     return {.member = owner.member, .partition_epoch = owner.epoch};
   }
   return {.kind = Place::Kind::other_node,
-          .shard = shard_of(partition, owner.member->shards.size()),
+          .shard = index_ % owner.member->shards.size(),
           .member = owner.member,
           .partition_epoch = owner.epoch};
 }
@@ -447,6 +447,44 @@ Result<void> ObjectRouter::serve_here(const rpc::Method& method,
   return result;
 }
 
+Result<void> ObjectRouter::serve_forwarded(const rpc::Method& method,
+                                           const google::protobuf::Message& request,
+                                           rpc::Context& context, rpc::Messages& sink) {
+  if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
+  const Route& route = route_of(method);
+  return host_->serve_or_send_on(*route.hosted, route.hosted->method(route.method_index), request,
+                                 context, sink);
+}
+
+Result<void> ObjectRouter::forward(const rpc::Method& method,
+                                   const google::protobuf::Message& request, rpc::Context& context,
+                                   rpc::Messages& sink) {
+  const rpc::ObjectTarget& target = *context.object();
+  const Route& route = route_of(method);
+  const std::string id(target.id);
+  const rpc::CallOptions options{.request_id = target.request_id,
+                                 .headers = &context.headers(),
+                                 .reply_headers = &context.made_reply_headers()};
+  NotedSink stream(sink);
+  const bool has_reply = !method.server_streaming && !method.one_way;
+  const std::unique_ptr<google::protobuf::Message> reply(has_reply ? method.new_reply(nullptr)
+                                                                   : nullptr);
+  const Call call{.method = method,
+                  .route = route,
+                  .id = id,
+                  .request = request,
+                  .reply = reply.get(),
+                  .options = options,
+                  .principal = &context.principal(),
+                  .chain = current_chain(),
+                  .deadline = context.deadline(),
+                  .partition = route.partition_of(id),
+                  .stream = method.server_streaming ? &stream : nullptr,
+                  .arrived = &target};
+  auto served = call_other_shard(shard_of(call.partition, peers_.size()), call);
+  return served && has_reply ? sink.reply(*reply) : served;
+}
+
 void ObjectRouter::note_end(rpc::Context& context, const Result<void>& result) const {
   if (slow_calls_ == nullptr) return;
   slow_calls_->look_at(context, result, coroutine::Scheduler::current().turn_time(), [] {
@@ -462,12 +500,17 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   const Peer& peer = peers_[shard];
   auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
                                               call.principal, call.chain.get(), call.deadline);
+  const bool is_forwarded = call.arrived != nullptr;
+  if (is_forwarded) {
+    crossing->come_from_node(call.arrived->node_epoch, call.arrived->partition_epoch);
+  }
   const auto run = [&](std::shared_ptr<CrossStream> stream) {
     return crossing->run(
         *peer.scheduler, peer.router->incoming_,
-        [router = peer.router, &method = call.method](const auto& request, rpc::Context& context,
-                                                      rpc::Messages& sink) {
-          return router->serve_here(method, request, context, sink);
+        [router = peer.router, &method = call.method, is_forwarded](
+            const auto& request, rpc::Context& context, rpc::Messages& sink) {
+          return is_forwarded ? router->serve_forwarded(method, request, context, sink)
+                              : router->serve_here(method, request, context, sink);
         },
         call.reply, call.options.reply_headers, std::move(stream));
   };

@@ -92,6 +92,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                       const rpc::CallOptions& options) override;
   // Like notify(), but in the calling task: for one-way calls from a connection, which the server
   // counts until this returns.
+  Result<void> forward(const rpc::Method& method, const google::protobuf::Message& request,
+                       rpc::Context& context, rpc::Messages& sink) override;
   Result<void> deliver(const rpc::Method& method, const std::string& id,
                        const google::protobuf::Message& request,
                        const rpc::CallOptions& options) override;
@@ -105,10 +107,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     push_.detach(place, number);
   }
   FeedOwner owner_of(const Feed& feed) override;
-  // Lets an object that lives here publish to a feed. Suspends. Fails as ObjectHost::serve(), or as
-  // serve_or_send_on() when the target names this node.
-  Result<void> attach_here(const std::string& type, const rpc::ObjectTarget& target,
-                           const FeedAddress& address);
+  // Lets an object of this node publish to a feed. Suspends. Fails as ObjectHost::serve(), or as
+  // serve_or_send_on() when the target names this node, and at the deadline.
+  Result<void> attach_to_node(const std::string& type, const rpc::ObjectTarget& target,
+                              const FeedAddress& address, Deadline deadline);
   PushHub& push() { return push_; }
   const PushHub& push() const { return push_; }
 
@@ -150,13 +152,15 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     Partition partition;
     Attaching* feed = nullptr;    // Set only when the call attaches a feed to the object.
     NotedSink* stream = nullptr;  // Set only when the object replies with a stream.
+    // Set only when it has arrived from another node.
+    const rpc::ObjectTarget* arrived = nullptr;
   };
   // The destination of one attempt, and whether it was reached.
   struct Place {
     enum class Kind : std::uint8_t { unknown, here, other_shard, other_node };
 
     Kind kind = Kind::unknown;
-    std::size_t shard = 0;
+    std::size_t shard = 0;           // Of another node: the one that forwards our calls.
     const Member* member = nullptr;  // The owner, if it is known; owned by the view.
     std::uint64_t partition_epoch = 0;
     bool is_lost = false;  // The connection is down.
@@ -191,10 +195,14 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> call_other_shard(std::size_t shard, const Call& call);
   Result<void> call_other_node(Place& place, const Call& call);
   Result<void> attach_at(Place& place, const Call& call);
-  Result<void> attach_other_shard(std::size_t shard, const Call& call);
+  Result<void> attach_here(const std::string& type, const rpc::ObjectTarget& target,
+                           const FeedAddress& address);
   Result<void> attach_other_node(Place& place, const Call& call);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::Messages& sink);
+  // The same for a call that has come from another node by another shard.
+  Result<void> serve_forwarded(const rpc::Method& method, const google::protobuf::Message& request,
+                               rpc::Context& context, rpc::Messages& sink);
   // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;

@@ -30,9 +30,8 @@ Result<AttachReply> PushService::attach(const AttachRequest& request, rpc::Conte
   if (host_.find_type(request.type()) == nullptr) {
     return Error(Code::unimplemented, "this node hosts no objects of " + request.type());
   }
-  if (auto attached = router_.attach_here(request.type(), *target, address); !attached) {
-    return std::move(attached.error());
-  }
+  auto attached = router_.attach_to_node(request.type(), *target, address, context.deadline());
+  if (!attached) return std::move(attached.error());
   return AttachReply();
 }
 
