@@ -68,31 +68,29 @@ bool Broadcast::is_readable(const Place& place) const {
   return has_begun_ && (!place.has_begun || place.next != end_index());
 }
 
-std::optional<Published> Broadcast::take(Place& place) {
-  auto taken = take_next(place);
-  if (taken && taken->gap == Gap::behind) ++behind_count_;
-  return taken;
-}
-
-std::optional<Published> Broadcast::take_next(Place& place) {
-  if (!has_begun_) return std::nullopt;
+bool Broadcast::take(Place& place, Published& taken) {
+  if (!has_begun_) return false;
   if (!place.has_begun) {
     place.has_begun = true;
     place.next = end_index();
     ++begun_count_;
-    return Published{.position = position_, .message = nullptr, .gap = Gap::begin};
+    taken = {.position = position_, .message = nullptr, .gap = Gap::begin};
+    return true;
   }
-  if (place.next == end_index()) return std::nullopt;
+  if (place.next == end_index()) return false;
   if (place.next < first_index_) {
     // The remaining entries would be evicted before they are read, too.
     place.next = end_index();
     catch_up();
-    return Published{.position = position_, .message = nullptr, .gap = Gap::behind};
+    ++behind_count_;
+    taken = {.position = position_, .message = nullptr, .gap = Gap::behind};
+    return true;
   }
-  Published taken = entries_[place.next - first_index_].published;
+  taken = entries_[place.next - first_index_].published;
+  if (taken.gap == Gap::behind) ++behind_count_;
   ++place.next;
   if (place.next == end_index()) catch_up();
-  return taken;
+  return true;
 }
 
 Broadcast::Entry* Broadcast::peek(const Place& place) {
@@ -119,18 +117,25 @@ void Broadcast::leave(std::list<Place>::iterator place) {
 }
 
 Result<Published> Broadcast::Reader::next(Deadline deadline) {
-  for (;;) {
-    auto taken = poll();
-    if (!taken) return std::move(taken.error());
-    if (*taken) return **std::move(taken);
-    if (auto waited = broadcast_->readable_.wait(deadline); !waited) return waited.error();
+  Result<Published> taken = Published();  // Not moved on the way: thousands may read at once.
+  while (!broadcast_->take(*place_, *taken)) {
+    if (broadcast_->ended_) {
+      taken = *broadcast_->ended_;
+      break;
+    }
+    if (auto waited = broadcast_->readable_.wait(deadline); !waited) {
+      taken = std::move(waited.error());
+      break;
+    }
   }
+  return taken;
 }
 
 Result<std::optional<Published>> Broadcast::Reader::poll() {
-  auto taken = broadcast_->take(*place_);
-  if (!taken && broadcast_->ended_) return *broadcast_->ended_;
-  return taken;
+  Published taken;
+  if (broadcast_->take(*place_, taken)) return std::optional(std::move(taken));
+  if (broadcast_->ended_) return *broadcast_->ended_;
+  return std::optional<Published>();
 }
 
 Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
@@ -153,8 +158,9 @@ Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
       }
       batch.bytes.push_back(entry->serialised);
     }
-    batch.messages.push_back(entry->published.message);
-    static_cast<void>(broadcast_->take(*place_));
+    Published taken;
+    broadcast_->take(*place_, taken);
+    batch.messages.push_back(std::move(taken.message));
   }
   if (!batch.messages.empty()) return std::optional(std::move(batch));
   auto gap = poll();

@@ -90,9 +90,8 @@ class Broadcast {
   void wake();
   void leave(std::list<Place>::iterator place);
   bool is_readable(const Place& place) const;
-  // Return nothing when there is nothing to read.
-  std::optional<Published> take(Place& place);
-  std::optional<Published> take_next(Place& place);
+  // Puts what comes next into `taken`; false when there is nothing to read.
+  bool take(Place& place, Published& taken);
   // The entry that take() would return; null when there is none, or when take() would return a gap.
   Entry* peek(const Place& place);
   // A reader needs none of the stored entries any more.

@@ -13,8 +13,10 @@ Outlets::SendSoon::SendSoon(Outlets& all)
 
 void Outlets::add(const FeedAddress& address, Broadcast::Reader reader) {
   if (is_stopped_) return;
-  const auto added = outlets_.insert_or_assign(address, Outlet{.reader = std::move(reader)}).first;
-  wait(address, added->second);
+  const auto added =
+      outlets_.insert_or_assign(address, Outlet{.address = address, .reader = std::move(reader)})
+          .first;
+  wait(added->second);
 }
 
 void Outlets::remove(const FeedAddress& address) { outlets_.erase(address); }
@@ -23,7 +25,7 @@ void Outlets::resume(const FeedAddress& address) {
   const auto found = outlets_.find(address);
   if (found == outlets_.end()) return;
   found->second.is_sending = false;
-  wait(address, found->second);
+  wait(found->second);
 }
 
 void Outlets::stop() {
@@ -32,20 +34,22 @@ void Outlets::stop() {
   outlets_.clear();
 }
 
-void Outlets::wait(const FeedAddress& address, Outlet& outlet) {
-  outlet.reader.when_readable([this, address] { note(address); });
+void Outlets::wait(Outlet& outlet) {
+  outlet.reader.when_readable([this, &outlet] { note(outlet); });
 }
 
 // Not sent at once: that would happen amid the publication, and a burst would be many batches.
-void Outlets::note(const FeedAddress& address) {
-  ready_.push_back(address);
+void Outlets::note(const Outlet& outlet) {
+  ready_.push_back(outlet.address);
   if (send_soon_.is_armed()) return;
   coroutine::Scheduler::current().timers().arm(send_soon_, Deadline::passed());
 }
 
 // Those that become ready meanwhile wait for the next turn.
 void Outlets::send_ready() {
-  for (const FeedAddress& address : std::exchange(ready_, {})) send(address);
+  sending_.swap(ready_);
+  for (const FeedAddress& address : sending_) send(address);
+  sending_.clear();
 }
 
 void Outlets::send(const FeedAddress& address) {
@@ -58,7 +62,7 @@ void Outlets::send(const FeedAddress& address) {
     return post_.send(address, std::nullopt);
   }
   // An earlier outlet of that address has noted it.
-  if (!*batch) return wait(address, found->second);
+  if (!*batch) return wait(found->second);
   found->second.is_sending = true;
   post_.send(address, std::move(*batch));
 }

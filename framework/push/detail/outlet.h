@@ -15,9 +15,9 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "coroutine/timer_wheel.h"
 #include "framework/push/detail/broadcast.h"
@@ -87,18 +87,20 @@ class Outlets {
     Outlets& outlets;
   };
   struct Outlet {
+    FeedAddress address;
     Broadcast::Reader reader;
     bool is_sending = false;  // A batch is on its way.
   };
 
-  void wait(const FeedAddress& address, Outlet& outlet);
-  void note(const FeedAddress& address);
+  void wait(Outlet& outlet);
+  void note(const Outlet& outlet);
   void send_ready();
   void send(const FeedAddress& address);
 
   OutletPost& post_;
   std::map<FeedAddress, Outlet> outlets_;
-  std::deque<FeedAddress> ready_;
+  std::vector<FeedAddress> ready_;
+  std::vector<FeedAddress> sending_;  // Empty between two turns.
   SendSoon send_soon_{*this};
   bool is_stopped_ = false;
   std::uint64_t serialised_count_ = 0;

@@ -4,10 +4,6 @@
 namespace corolane::framework::detail {
 
 void PushHub::Peer::post(std::move_only_function<void(PushHub& hub)> work) const {
-  if (scheduler_ == coroutine::Scheduler::current_or_null()) {
-    if (*hub_ != nullptr) work(**hub_);
-    return;
-  }
   scheduler_->post([hub = hub_, work = std::move(work)]() mutable {
     if (*hub != nullptr) work(**hub);
   });
@@ -27,6 +23,7 @@ PushHub::PushHub(FeedSource& source, std::size_t shard)
 }
 
 void PushHub::send(const FeedAddress& to, std::optional<PublishedBatch> batch) {
+  if (to.shard == shard_) return take(shard_, to, std::move(batch));
   peers_.at(to.shard).post([from = shard_, to, batch = std::move(batch)](PushHub& hub) mutable {
     hub.take(from, to, std::move(batch));
   });
@@ -39,6 +36,8 @@ void PushHub::take(std::size_t from, const FeedAddress& to, std::optional<Publis
 }
 
 void PushHub::answer(std::size_t of, const FeedAddress& address, bool wants_more) {
+  if (of == shard_ && wants_more) return outlets_.resume(address);
+  if (of == shard_) return outlets_.remove(address);
   peers_.at(of).post([address, wants_more](PushHub& hub) {
     if (wants_more) return hub.outlets_.resume(address);
     hub.outlets_.remove(address);

@@ -31,8 +31,7 @@ class PushHub final : private OutletPost {
    public:
     Peer() = default;
 
-    // Runs `work` on that hub's loop, soon; at once when this is its thread. Dropped when the hub
-    // has stopped.
+    // Runs `work` on that hub's loop, soon. Dropped when the hub has stopped.
     void post(std::move_only_function<void(PushHub& hub)> work) const;
 
    private:
