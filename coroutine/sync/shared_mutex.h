@@ -18,13 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
-namespace detail {
-struct TaskControl;
-}  // namespace detail
 
 class SharedMutex {
  public:
@@ -41,7 +40,12 @@ class SharedMutex {
   bool try_lock_until(Deadline deadline);
   bool try_lock_for(Duration patience) { return try_lock_until(Deadline::after(patience)); }
   // Never suspends. Only the task that holds the lock may call it.
-  void unlock();
+  void unlock() {
+    check(writer_ == &detail::TaskAccess::running(),
+          "a mutex is unlocked by the task that holds it");
+    writer_ = nullptr;
+    if (!waiters_.empty()) admit();
+  }
 
   // The same, for a lock that is shared with other readers.
   void lock_shared();
@@ -50,7 +54,16 @@ class SharedMutex {
   bool try_lock_shared_for(Duration patience) {
     return try_lock_shared_until(Deadline::after(patience));
   }
-  void unlock_shared();
+  void unlock_shared() {
+    check(reader_count_ > 0, "a mutex is unlocked by a task that holds it");
+    --reader_count_;
+    if (!waiters_.empty()) admit();
+  }
+
+  // Shortcuts for a caller that goes on with try_lock_until() when they return false: they take a
+  // lock that is free, except in a scheduler that explores suspensions (might_suspend.h).
+  bool try_shortcut() { return take_free(Mode::exclusive); }
+  bool try_shared_shortcut() { return take_free(Mode::shared); }
 
   // Whether a task waits for the lock.
   bool has_waiters() const { return !waiters_.empty(); }
@@ -59,9 +72,24 @@ class SharedMutex {
   enum class Mode : std::uint8_t { exclusive, shared };
   struct Waiter;
 
+  bool take_free(Mode mode) {
+    const bool is_free = waiters_.empty() && has_room_for(mode);
+    if (!is_free || detail::TaskAccess::explores_suspensions()) [[unlikely]]
+      return false;
+    enter(mode, detail::TaskAccess::running());
+    return true;
+  }
   bool lock_until(Mode mode, Deadline deadline, Cancellation cancellation);
-  bool has_room_for(Mode mode) const;
-  void enter(const Waiter& waiter);
+  bool has_room_for(Mode mode) const {
+    return writer_ == nullptr && (mode == Mode::shared || reader_count_ == 0);
+  }
+  void enter(Mode mode, detail::TaskControl& task) {
+    if (mode == Mode::exclusive) {
+      writer_ = &task;
+    } else {
+      ++reader_count_;
+    }
+  }
   // Admits waiters from the head of the queue while there is room for them.
   void admit();
 

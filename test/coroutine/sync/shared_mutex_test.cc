@@ -28,6 +28,24 @@ TEST(SharedMutexTest, ManyReadersOrOneWriterHoldIt) {
   EXPECT_EQ(rival.join(Deadline::never()), false);
 }
 
+TEST(SharedMutexTest, TheShortcutTakesOnlyALockThatIsFree) {
+  SharedMutex mutex;
+  ASSERT_TRUE(mutex.try_shortcut());
+  auto rival = spawn("rival", [&] { return mutex.try_shortcut() || mutex.try_shared_shortcut(); });
+  EXPECT_EQ(rival.join(Deadline::never()), false);
+  mutex.unlock();
+
+  ASSERT_TRUE(mutex.try_shared_shortcut());
+  EXPECT_TRUE(mutex.try_shared_shortcut());
+  EXPECT_FALSE(mutex.try_shortcut());
+  auto writer = spawn("writer", [&] { const std::scoped_lock lock(mutex); });
+  EXPECT_TRUE(yield());
+  EXPECT_FALSE(mutex.try_shared_shortcut());  // Behind the writer.
+  mutex.unlock_shared();
+  mutex.unlock_shared();
+  EXPECT_TRUE(writer.join(Deadline::never()));
+}
+
 TEST(SharedMutexTest, AWaitingWriterHoldsUpLaterReaders) {
   SharedMutex mutex;
   std::string order;
