@@ -9,9 +9,8 @@ namespace corolane::coroutine {
 CancelScope::CancelScope(Deadline deadline)
     : Timer([](Timer& timer) { static_cast<CancelScope&>(timer).cancel(); }),
       task_(detail::TaskAccess::running()),
-      had_locals_(task_.has_locals),
-      outer_locals_(had_locals_ ? &task_.locals() : nullptr) {
-  if (had_locals_) locals_.inherit(*outer_locals_);
+      outer_locals_(task_.has_locals ? &task_.locals() : nullptr),
+      locals_(outer_locals_) {
   task_.has_locals = true;
   task_.top().current_locals = &locals_;
   if (deadline.is_never()) return;
@@ -27,7 +26,7 @@ CancelScope::~CancelScope() {
         "scopes end in their task, in reverse order");
   Timer::cancel();
   locals_.destroy_all();
-  task_.has_locals = had_locals_;
+  task_.has_locals = outer_locals_ != nullptr;
   task_.top().current_locals = outer_locals_;
   if (is_cancelled_) task_.end_cancelled_part();
 }

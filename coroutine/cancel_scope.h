@@ -22,9 +22,9 @@ namespace detail {
 struct TaskControl;
 }
 
-// Belongs to the task that made it; nested parts end in reverse order. Begins with copies of the
-// values that a spawned task would inherit; values set meanwhile are destroyed at its end, which
-// may suspend.
+// Belongs to the task that made it; nested parts end in reverse order. Begins with the values that
+// a spawned task would inherit, as copies of its own, each made when the part first asks for it;
+// values of the part are destroyed at its end, which may suspend.
 class [[nodiscard]] CancelScope : private Timer {
  public:
   // Is cancelled at the deadline.
@@ -41,8 +41,7 @@ class [[nodiscard]] CancelScope : private Timer {
  private:
   detail::TaskControl& task_;
   bool is_cancelled_ = false;
-  const bool had_locals_;
-  detail::TaskLocals* const outer_locals_;
+  detail::TaskLocals* const outer_locals_;  // Null when the task had none.
   detail::TaskLocals locals_;
 };
 

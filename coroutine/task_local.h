@@ -48,6 +48,14 @@ class TaskLocal {
     const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
     return task == nullptr || !task->has_locals ? nullptr : find(task->locals());
   }
+  // The same, without the copy that a part of the task (CancelScope) makes when it first asks for
+  // what it inherits. For signal handlers.
+  const T* peek() const {
+    const detail::TaskControl* const task = detail::TaskAccess::running_or_null();
+    if (task == nullptr || !task->has_locals) return nullptr;
+    const auto* const node = task->locals().find_in_place(this);
+    return node == nullptr ? nullptr : &static_cast<const Node*>(node)->value;
+  }
 
   // Sets the running task's value, and returns its place from then on.
   template <typename U = T>
@@ -62,6 +70,8 @@ class TaskLocal {
     if (T* const present = find(locals)) return *present;
     return locals.add<Node>(this, type).value;
   }
+  // A value on the stack of the running task.
+  class Guest;
 
  private:
   using Locals = detail::TaskLocals;
@@ -75,7 +85,7 @@ class TaskLocal {
           "only a task has task-local values; the loop and stackless coroutines have none");
     return task->begin_locals();
   }
-  T* find(const Locals& locals) const {
+  T* find(Locals& locals) const {
     Locals::Node* const node = locals.find(this);
     return node == nullptr ? nullptr : &static_cast<Node*>(node)->value;
   }
@@ -98,6 +108,27 @@ class TaskLocal {
   }
 
   static constexpr Locals::Type type = {.destroy = destroy(), .copy = copy()};
+};
+
+// Belongs to the running task, or to its running part, and costs less than set(). Hides an earlier
+// value of the variable for as long as it lives.
+template <typename T, Inheritance inheritance>
+class [[nodiscard]] TaskLocal<T, inheritance>::Guest {
+ public:
+  // `variable` outlives it.
+  explicit Guest(const TaskLocal& variable)
+      : locals_(own_locals()), node_{{nullptr, &variable, &type}} {
+    locals_.add_guest(node_);
+  }
+  ~Guest() { locals_.remove_guest(node_); }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  T& value() { return node_.value; }
+
+ private:
+  Locals& locals_;
+  Node node_;
 };
 
 }  // namespace corolane::coroutine

@@ -3,6 +3,9 @@
 //
 // The first few lie at the top of its stack (TaskTop), so that a task with a request id and a trace
 // context allocates nothing; the rest goes to the heap.
+//
+// A part of a task (CancelScope) has values of its own, and inherits those of the task around it as
+// a spawned task does. Most parts ask for few of them, so each is copied when it is asked for.
 #pragma once
 
 #include <array>
@@ -28,14 +31,17 @@ class TaskLocals {
     const Type* type;
   };
 
-  TaskLocals() {}  // NOLINT(modernize-use-equals-default): that would clear the room.
+  // `outer` belongs to the task of a part, and outlives it.
+  explicit TaskLocals(TaskLocals* outer = nullptr) : outer_(outer) {}
 
   // The value of that key, or null. Takes one step for each value of the task.
-  Node* find(const void* key) const {
-    Node* node = first_;
-    while (node != nullptr && node->key != key) node = node->next;
-    return node;
+  Node* find(const void* key) {
+    Node* const node = find_here(key);
+    if (node != nullptr || outer_ == nullptr) return node;
+    return inherit_late(key);
   }
+  // The same, but a value that a part inherits stays where it is: a signal handler may call it.
+  const Node* find_in_place(const void* key) const;
 
   // Adds a value: an N is a Node with its payload.
   template <typename N, typename... Arguments>
@@ -50,6 +56,17 @@ class TaskLocals {
     return *node;
   }
 
+  // Adds a value that lives elsewhere, and hides another one of its key until it is removed.
+  void add_guest(Node& node) {
+    node.next = first_;
+    first_ = &node;
+  }
+  void remove_guest(const Node& node) {
+    Node** link = &first_;
+    while (*link != &node) link = &(*link)->next;
+    *link = node.next;
+  }
+
   // Copies the inherited values of a parent.
   void inherit(const TaskLocals& parent) noexcept;
 
@@ -59,7 +76,13 @@ class TaskLocals {
   }
 
  private:
+  Node* find_here(const void* key) const {
+    Node* node = first_;
+    while (node != nullptr && node->key != key) node = node->next;
+    return node;
+  }
   void destroy_those_there() noexcept;
+  Node* inherit_late(const void* key) noexcept;
 
   static constexpr std::size_t heap_alignment = 64;
 
@@ -74,6 +97,7 @@ class TaskLocals {
   bool is_in_room(const Node* node) const;
 
   Node* first_ = nullptr;
+  TaskLocals* outer_;
   std::size_t room_used_bytes_ = 0;
   // The storage of the first few.
   alignas(std::max_align_t) std::array<std::byte, 112> room_;

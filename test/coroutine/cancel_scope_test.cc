@@ -139,6 +139,57 @@ TEST(CancelScopeTest, HasItsOwnTaskLocalValues) {
   EXPECT_EQ(*inherited.get(), "outer");
 }
 
+// Counts its copies.
+struct Counted {
+  Counted() = default;
+  explicit Counted(int& its_count) : count(&its_count) {}
+  Counted(const Counted& other) : count(other.count) {
+    if (count != nullptr) ++*count;
+  }
+  Counted& operator=(const Counted& other) = default;
+
+  int* count = nullptr;
+};
+constinit TaskLocal<Counted, Inheritance::copy> counted;
+
+TEST(CancelScopeTest, CopiesWhatItInheritsWhenItFirstAsks) {
+  int copies = 0;
+  auto task = spawn("task", [&] {
+    counted.set(Counted(copies));
+    const auto* const outer = counted.get();
+    copies = 0;
+    {
+      const CancelScope part(Deadline::never());
+      {
+        const CancelScope nested(Deadline::never());
+        EXPECT_EQ(counted.peek(), outer);
+        EXPECT_EQ(copies, 0);
+        EXPECT_NE(counted.get(), outer);
+        EXPECT_EQ(counted.peek(), counted.get());
+        EXPECT_EQ(copies, 1);
+      }
+      EXPECT_EQ(counted.peek(), outer);
+    }
+    EXPECT_EQ(counted.get(), outer);
+    EXPECT_EQ(copies, 1);
+  });
+  EXPECT_TRUE(task.join(Deadline::never()));
+}
+
+TEST(CancelScopeTest, ATaskThatItSpawnsInheritsWhatItHasNotAskedFor) {
+  own.set(1);
+  inherited.set("outer");
+  const CancelScope part(Deadline::never());
+  const CancelScope nested(Deadline::never());
+  auto child = spawn("child", [] {
+    EXPECT_EQ(own.peek(), nullptr);
+    ASSERT_NE(inherited.get(), nullptr);
+    EXPECT_EQ(*inherited.get(), "outer");
+  });
+  EXPECT_TRUE(child.join(Deadline::never()));
+  EXPECT_EQ(own.peek(), nullptr);  // Not inherited by a part either.
+}
+
 TEST(CancelScopeTest, ATaskWithoutValuesHasNoneAfterwards) {
   auto task = spawn("task", [] {
     {

@@ -64,6 +64,35 @@ TEST(TaskLocalTest, ATaskWithoutAValueGetsANewOne) {
   });
 }
 
+TEST(TaskLocalTest, AGuestHidesAnEarlierValueWhileItLives) {
+  in_task([] {
+    trace.set("the task's");
+    {
+      TaskLocal<std::string, Inheritance::copy>::Guest guest(trace);
+      guest.value() = "the guest's";
+      EXPECT_EQ(trace.get(), &guest.value());
+      number.set(17);  // Comes after the guest, and stays.
+      in_task([] { EXPECT_THAT(trace.get(), Pointee(std::string("the guest's"))); });
+      trace.set("changed");
+      EXPECT_EQ(guest.value(), "changed");
+    }
+    EXPECT_THAT(trace.get(), Pointee(std::string("the task's")));
+    EXPECT_THAT(number.get(), Pointee(17));
+  });
+}
+
+TEST(TaskLocalTest, ATaskWithoutAValueMayHaveAGuest) {
+  in_task([] {
+    {
+      TaskLocal<int>::Guest guest(number);
+      EXPECT_THAT(number.get(), Pointee(0));
+      EXPECT_EQ(number.peek(), &guest.value());
+    }
+    EXPECT_EQ(number.get(), nullptr);
+    EXPECT_EQ(number.peek(), nullptr);
+  });
+}
+
 TEST(TaskLocalTest, EachTaskHasItsOwn) {
   in_task([] {
     number.set(1);
