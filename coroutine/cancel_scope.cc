@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/cancel_scope.h"
 
+#include <atomic>
+
 #include "coroutine/base/check.h"
 #include "coroutine/detail/task_access.h"
 
@@ -11,8 +13,10 @@ CancelScope::CancelScope(Deadline deadline)
       task_(detail::TaskAccess::running()),
       outer_locals_(task_.has_locals ? &task_.locals() : nullptr),
       locals_(outer_locals_) {
-  task_.has_locals = true;
   task_.top().current_locals = &locals_;
+  // A signal handler may look for a value.
+  std::atomic_signal_fence(std::memory_order_release);
+  task_.has_locals = true;
   if (deadline.is_never()) return;
   if (deadline <= Deadline::at(task_.scheduler.turn_time())) {
     cancel();

@@ -59,12 +59,15 @@ class TaskLocals {
   // Adds a value that lives elsewhere, and hides another one of its key until it is removed.
   void add_guest(Node& node) {
     node.next = first_;
+    // A signal handler may look for a value.
+    std::atomic_signal_fence(std::memory_order_release);
     first_ = &node;
   }
   void remove_guest(const Node& node) {
     Node** link = &first_;
     while (*link != &node) link = &(*link)->next;
     *link = node.next;
+    std::atomic_signal_fence(std::memory_order_release);
   }
 
   // Copies the inherited values of a parent.

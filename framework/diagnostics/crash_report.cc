@@ -35,7 +35,7 @@ std::string build_line() { return "build     " + build_id() + "\n"; }
 
 // Runs in the handler, for the running task.
 void add_object(coroutine::ReportText& text) {
-  const detail::CallChain* const chain = detail::CallChain::current();
+  const detail::CallChain* const chain = detail::CallChain::peek();
   if (chain == nullptr) return;
   if (const auto* const frame = chain->frame()) {
     std::array<char, 512> name;

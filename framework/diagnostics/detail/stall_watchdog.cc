@@ -25,7 +25,7 @@ constexpr std::size_t logged_frames_max = 8;
 // Called in a signal handler: writes the object whose handler the task runs, as
 // `package.Game/Move("g17")`.
 std::size_t note_object(std::span<char> room) {
-  const CallChain* const chain = CallChain::current();
+  const CallChain* const chain = CallChain::peek();
   const CallChain::Frame* const frame = chain == nullptr ? nullptr : chain->frame();
   return frame == nullptr ? 0 : frame->write_name(room);
 }

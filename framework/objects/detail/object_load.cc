@@ -10,7 +10,7 @@
 namespace corolane::framework::detail {
 
 void ObjectHost::charge_running_object(std::uint64_t nanoseconds) {
-  const CallChain* const chain = CallChain::current();
+  const CallChain* const chain = CallChain::peek();
   if (chain == nullptr || chain->frame() == nullptr || chain->frame()->turn() == nullptr) return;
   ObjectCell& cell = static_cast<const Turn*>(chain->frame()->turn())->cell();
   cell.cpu.add(nanoseconds);

@@ -79,20 +79,11 @@ std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
   return calls;
 }
 
-CallChain::OutCall::OutCall(const Link* caller, const rpc::Method& method, std::string_view type,
-                            std::string_view id)
-    : method_(method), type_(type), id_(id) {
-  if (caller == nullptr) return;
-  link_ = &caller->out_calls;
+void CallChain::OutCall::link_to(const Link& caller) {
+  link_ = &caller.out_calls;
   next_ = *link_;
   if (next_ != nullptr) next_->link_ = &next_;
   *link_ = this;
-}
-
-CallChain::OutCall::~OutCall() {
-  if (link_ == nullptr) return;
-  *link_ = next_;
-  if (next_ != nullptr) next_->link_ = link_;
 }
 
 const CallChain::Link* find_call(const CallChain::Link* link, std::string_view type,

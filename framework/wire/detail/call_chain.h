@@ -67,9 +67,16 @@ class CallChain {
   class OutCall {
    public:
     // All of them live as long as the call; without a caller it does nothing.
-    OutCall(const Link* caller, const rpc::Method& method, std::string_view type,
-            std::string_view id);
-    ~OutCall();
+    OutCall(const Link* caller, const rpc::Method& method, const std::string& type,
+            const std::string& id)
+        : method_(method), type_(type), id_(id) {
+      if (caller != nullptr) link_to(*caller);
+    }
+    ~OutCall() {
+      if (link_ == nullptr) return;
+      *link_ = next_;
+      if (next_ != nullptr) next_->link_ = link_;
+    }
     OutCall(const OutCall&) = delete;
     OutCall& operator=(const OutCall&) = delete;
 
@@ -79,47 +86,17 @@ class CallChain {
     const OutCall* next() const { return next_; }
 
    private:
+    void link_to(const Link& caller);
+
     const rpc::Method& method_;
-    const std::string_view type_;
-    const std::string_view id_;
+    const std::string& type_;
+    const std::string& id_;
     OutCall* next_ = nullptr;
     OutCall** link_ = nullptr;
   };
 
   // A running call, on the stack of its task. Other tasks get a Link.
-  class Frame {
-   public:
-    // `method` and `id` live as long as the frame; `turn` belongs to the host.
-    Frame(std::shared_ptr<const Link> parent, const char* method, const std::string& id,
-          std::uint64_t epoch, void* turn);
-    ~Frame();
-    Frame(const Frame&) = delete;
-    Frame& operator=(const Frame&) = delete;
-
-    void* turn() const { return turn_; }
-    // Null while it has called no other object.
-    const Link* own_link() const { return own_.get(); }
-    // `package.Counter/Add("17")`, truncated to `room`. Returns its size. Async-signal-safe.
-    std::size_t write_name(std::span<char> room) const;
-
-   private:
-    friend class CallChain;
-    friend class Outside;
-
-    void set_outside(bool is_outside) {
-      is_outside_ = is_outside;
-      if (own_ != nullptr) own_->is_outside = is_outside;
-    }
-
-    std::shared_ptr<const Link> parent_;
-    const char* const method_;
-    const std::string& id_;
-    const std::uint64_t epoch_;
-    void* const turn_;
-    bool is_outside_ = false;
-    Frame* outer_ = nullptr;     // In the same task; waits for this one.
-    std::shared_ptr<Link> own_;  // Created on demand.
-  };
+  class Frame;
 
   // While it lives, the call that runs in this task is without its turn.
   class Outside {
@@ -130,9 +107,7 @@ class CallChain {
     Outside& operator=(const Outside&) = delete;
 
    private:
-    void set(bool is_outside) const {
-      if (frame_ != nullptr) frame_->set_outside(is_outside);
-    }
+    inline void set(bool is_outside) const;
 
     Frame* const frame_;
   };
@@ -149,6 +124,8 @@ class CallChain {
 
   // The running task's chain; null outside of objects.
   static inline const CallChain* current();
+  // The same for signal handlers.
+  static inline const CallChain* peek();
   // Sets the chain of a task that serves calls waiting elsewhere.
   static void enter(CallChain chain);
 
@@ -170,25 +147,57 @@ extern constinit coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy> c
 
 inline const CallChain* CallChain::current() { return call_chain.get(); }
 
+inline const CallChain* CallChain::peek() { return call_chain.peek(); }
+
+class CallChain::Frame {
+ public:
+  // `method` and `id` live as long as the frame; `turn` belongs to the host.
+  Frame(std::shared_ptr<const Link> parent, const char* method, const std::string& id,
+        std::uint64_t epoch, void* turn)
+      : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
+    // A signal handler reads the running frame.
+    std::atomic_signal_fence(std::memory_order_release);
+    chain_.value().frame_ = this;
+  }
+  ~Frame() {
+    if (own_ != nullptr) [[unlikely]]
+      own_->end();
+  }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  void* turn() const { return turn_; }
+  // Null while it has called no other object.
+  const Link* own_link() const { return own_.get(); }
+  // `package.Counter/Add("17")`, truncated to `room`. Returns its size. Async-signal-safe.
+  std::size_t write_name(std::span<char> room) const;
+
+ private:
+  friend class CallChain;
+  friend class Outside;
+
+  void set_outside(bool is_outside) {
+    is_outside_ = is_outside;
+    if (own_ != nullptr) own_->is_outside = is_outside;
+  }
+
+  std::shared_ptr<const Link> parent_;
+  const char* const method_;
+  const std::string& id_;
+  const std::uint64_t epoch_;
+  void* const turn_;
+  bool is_outside_ = false;
+  std::shared_ptr<Link> own_;  // Created on demand.
+  // The chain of the task, or of its part, while the call runs.
+  coroutine::TaskLocal<CallChain, coroutine::Inheritance::copy>::Guest chain_{call_chain};
+};
+
 inline CallChain::Outside::Outside() : frame_(current() == nullptr ? nullptr : current()->frame_) {
   set(true);
 }
 
-inline CallChain::Frame::Frame(std::shared_ptr<const Link> parent, const char* method,
-                               const std::string& id, std::uint64_t epoch, void* turn)
-    : parent_(std::move(parent)), method_(method), id_(id), epoch_(epoch), turn_(turn) {
-  CallChain& chain = call_chain.get_or_new();
-  outer_ = chain.frame_;
-  // A signal handler reads the running frame.
-  std::atomic_signal_fence(std::memory_order_release);
-  chain.frame_ = this;
-}
-
-inline CallChain::Frame::~Frame() {
-  call_chain.get()->frame_ = outer_;
-  std::atomic_signal_fence(std::memory_order_release);
-  if (own_ != nullptr) [[unlikely]]
-    own_->end();
+inline void CallChain::Outside::set(bool is_outside) const {
+  if (frame_ != nullptr) frame_->set_outside(is_outside);
 }
 
 // The chain of a received call. Fails with failed_precondition when there are more than
