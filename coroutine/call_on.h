@@ -60,8 +60,7 @@ auto call_on(Scheduler& there, std::string_view name, F&& function, Deadline dea
     return detail::call_here<T>(function, deadline, options);
   }
   using Reference = std::reference_wrapper<std::remove_reference_t<F>>;
-  const auto letter = std::make_shared<detail::LetterWith<T, Reference>>(Reference(function), there,
-                                                                         name, options, site);
+  const auto letter = detail::make_letter<T>(Reference(function), there, name, options, site);
   return letter->call(deadline, detail::Letter::Late::await);
 }
 
@@ -74,8 +73,7 @@ auto call_on_or_leave(Scheduler& there, std::string_view name, F function, Deadl
   if (&there == Scheduler::current_or_null()) {
     return detail::call_here<T>(function, deadline, options);
   }
-  const auto letter =
-      std::make_shared<detail::LetterWith<T, F>>(std::move(function), there, name, options, site);
+  const auto letter = detail::make_letter<T>(std::move(function), there, name, options, site);
   return letter->call(deadline, detail::Letter::Late::leave);
 }
 
@@ -97,7 +95,8 @@ class [[nodiscard]] SentCall {
     if (letter_ == nullptr) {
       return refusal_.value_or(Error(Code::failed_precondition, "the call was already joined"));
     }
-    return std::exchange(letter_, nullptr)->join(deadline, detail::Letter::Late::await);
+    const auto letter = std::move(letter_);
+    return letter->join(deadline, detail::Letter::Late::await);
   }
 
  private:
@@ -105,9 +104,9 @@ class [[nodiscard]] SentCall {
   friend auto send_call(Scheduler& there, std::string_view name, F function,
                         const CallOnOptions& options, const std::source_location& site);
 
-  explicit SentCall(std::shared_ptr<detail::LetterFor<T>> letter) : letter_(std::move(letter)) {}
+  explicit SentCall(detail::LetterOf<T> letter) : letter_(std::move(letter)) {}
 
-  std::shared_ptr<detail::LetterFor<T>> letter_;
+  detail::LetterOf<T> letter_;
   std::optional<Error> refusal_;
 };
 
@@ -117,10 +116,9 @@ auto send_call(Scheduler& there, std::string_view name, F function,
                const CallOnOptions& options = {},
                const std::source_location& site = std::source_location::current()) {
   using T = typename detail::JoinedType<std::invoke_result_t<F&>>::Value;
-  const auto letter =
-      std::make_shared<detail::LetterWith<T, F>>(std::move(function), there, name, options, site);
+  auto letter = detail::make_letter<T>(std::move(function), there, name, options, site);
   if (auto posted = letter->post(); !posted) return SentCall<T>(std::move(posted.error()));
-  return SentCall<T>(letter);
+  return SentCall<T>(std::move(letter));
 }
 
 }  // namespace corolane::coroutine

@@ -59,9 +59,17 @@ class Interruptible {
 }  // namespace
 
 // Work that another thread handed over, newest first until it is taken.
-struct Scheduler::Posted {
+struct Scheduler::Posted : detail::Mail {
+  explicit Posted(std::move_only_function<void()> its_work)
+      : Mail{.open =
+                 [](Mail& mail) {
+                   static_cast<Posted&>(mail).work();
+                   delete static_cast<Posted*>(&mail);
+                 },
+             .drop = [](Mail& mail) { delete static_cast<Posted*>(&mail); }},
+        work(std::move(its_work)) {}
+
   std::move_only_function<void()> work;
-  Posted* next;
 };
 
 // Makes the scheduler the current one of this thread for the duration of run().
@@ -154,8 +162,9 @@ Scheduler::~Scheduler() {
   check(all_tasks_.empty(), "every task was joined before its scheduler ends");
   // The work that ended the last run may be faster than the thread that posted it.
   while (poster_count_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
-  for (Posted* posted = posted_.exchange(nullptr); posted != nullptr;) {
-    delete std::exchange(posted, posted->next);
+  for (detail::Mail* mail = posted_.exchange(nullptr); mail != nullptr;) {
+    detail::Mail& dropped = *std::exchange(mail, mail->next);
+    dropped.drop(dropped);
   }
 }
 
@@ -229,14 +238,17 @@ Result<void> Scheduler::finish() {
 }
 
 void Scheduler::post(std::move_only_function<void()> work) {
-  auto* const posted = new Posted{.work = std::move(work), .next = nullptr};
-  // Once the work is published, the loop may run it, and this scheduler may end: its destructor
+  receive(*new Posted(std::move(work)));
+}
+
+void Scheduler::receive(const detail::MailBag& bag) {
+  // Once the mail is published, the loop may open it, and this scheduler may end: its destructor
   // waits for the last access below.
   poster_count_.fetch_add(1, std::memory_order_relaxed);
-  Posted* newest = posted_.load(std::memory_order_relaxed);
+  detail::Mail* newest = posted_.load(std::memory_order_relaxed);
   do {
-    posted->next = newest;
-  } while (!posted_.compare_exchange_weak(newest, posted, std::memory_order_release,
+    bag.oldest->next = newest;
+  } while (!posted_.compare_exchange_weak(newest, bag.newest, std::memory_order_release,
                                           std::memory_order_relaxed));
   // Also when the list was not empty: the thread that posted first may be preempted before this.
   source_.wake();
@@ -250,8 +262,13 @@ bool Scheduler::call_enters_queue() {
   return false;
 }
 
-// Runs posted work, ready tasks and due timers.
 void Scheduler::turn() {
+  work();
+  outgoing_.send();
+}
+
+// Runs posted work, ready tasks and due timers.
+void Scheduler::work() {
   const Activity active(activity_);
   ++turn_count_;
   run_posted();
@@ -297,17 +314,22 @@ Deadline Scheduler::tend_stacks() {
 }
 
 void Scheduler::run_posted() {
-  Posted* newest = posted_.exchange(nullptr, std::memory_order_acquire);
-  Posted* oldest = nullptr;
+  detail::Mail* newest = posted_.exchange(nullptr, std::memory_order_acquire);
+  detail::Mail* oldest = nullptr;
   while (newest != nullptr) {
-    Posted* const next = newest->next;
+    detail::Mail* const next = newest->next;
     newest->next = std::exchange(oldest, newest);
     newest = next;
   }
   while (oldest != nullptr) {
-    oldest->work();
-    delete std::exchange(oldest, oldest->next);
+    detail::Mail& mail = *std::exchange(oldest, oldest->next);
+    mail.open(mail);
   }
+}
+
+void detail::OutgoingMail::send_all() {
+  for (const MailBag& bag : bags_) bag.to->receive(bag);
+  bags_.clear();
 }
 
 // Those that are ready now, one step each, until the time of a turn is over; the others of the turn

@@ -31,6 +31,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/base/split_mix.h"
+#include "coroutine/detail/mail.h"
 #include "coroutine/detail/scheduler_entry.h"
 #include "coroutine/detail/switcher.h"
 #include "coroutine/event_source.h"
@@ -174,6 +175,7 @@ class Scheduler : private detail::Switcher {
  private:
   friend class detail::CrashTasks;
   friend class detail::Letter;
+  friend class detail::OutgoingMail;
   friend class detail::TaskAccess;
   template <typename Recorder>
   friend class Recording;
@@ -194,7 +196,14 @@ class Scheduler : private detail::Switcher {
   bool call_enters_queue();
   void call_left_queue() { queued_call_count_.fetch_sub(1, std::memory_order_relaxed); }
 
+  // Queues mail for this scheduler, from any thread.
+  void receive(const detail::MailBag& bag);
+  void receive(detail::Mail& mail) { receive({.newest = &mail, .oldest = &mail}); }
+  // Sends mail to another scheduler, which lives until then, at the end of this one's turn.
+  void send_with_turn(Scheduler& to, detail::Mail& mail) { outgoing_.add(to, mail); }
+
   void turn();
+  void work();
   void wait_outside();
   Deadline tend_stacks();
   void run_posted();
@@ -220,11 +229,12 @@ class Scheduler : private detail::Switcher {
   EventSource& source_;
   Options options_;
   std::uint64_t turn_count_ = 0;
-  bool is_at_rest_ = true;                 // Its pools had nothing to give back.
-  std::unique_ptr<Main> main_;             // From begin() to finish(), or while run() lasts.
-  SplitMix64 shuffle_;                     // By Options::shuffle_seed.
-  std::uint64_t suspension_one_in_;        // See chooses_suspension().
-  std::atomic<Posted*> posted_ = nullptr;  // Newest first.
+  bool is_at_rest_ = true;           // Its pools had nothing to give back.
+  std::unique_ptr<Main> main_;       // From begin() to finish(), or while run() lasts.
+  SplitMix64 shuffle_;               // By Options::shuffle_seed.
+  std::uint64_t suspension_one_in_;  // See chooses_suspension().
+  detail::OutgoingMail outgoing_;
+  std::atomic<detail::Mail*> posted_ = nullptr;  // Newest first.
   // Threads inside post(), after they have published their work or shortly before.
   std::atomic<std::uint32_t> poster_count_ = 0;
   std::atomic<std::uint32_t> queued_call_count_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/detail/letter.h"
 
+#include <algorithm>
+
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 
@@ -14,37 +16,23 @@ Result<void> check_may_call(Deadline deadline, const CallOnOptions& options) {
   return wake_error(Wake::deadline, options.waited_for).with_not_executed();
 }
 
-// The place of a letter in the queue of the scheduler there, which may destroy it unread.
-class Letter::Queued {
- public:
-  explicit Queued(std::shared_ptr<Letter> letter) : letter_(std::move(letter)) {}
-  Queued(Queued&& other) noexcept = default;
-  Queued& operator=(Queued&&) = delete;
-  ~Queued() {
-    if (letter_ == nullptr) return;
-    letter_->there_.call_left_queue();
-    if (!letter_->change(State::queued, State::begun)) return;
-    letter_->refuse(Error(Code::unavailable, "the scheduler there ended before the call began"));
-  }
-
-  void open() {
-    const auto letter = std::move(letter_);
-    letter->there_.call_left_queue();
-    letter->begin();
-  }
-
- private:
-  std::shared_ptr<Letter> letter_;
-};
-
 Letter::Letter(Scheduler& there, std::string_view name, const CallOnOptions& options,
                const std::source_location& site)
-    : home_(Scheduler::current()),
+    : Mail{.open = [](Mail& mail) { of(mail).arrive_there(); },
+           .drop = [](Mail& mail) { of(mail).drop_there(); }},
+      home_(Scheduler::current()),
       there_(there),
-      name_(name),
+      name_size_(static_cast<std::uint8_t>(std::min(name.size(), name_size_max))),
       options_(options),
       site_(site),
-      ended_(options.waited_for) {}
+      ended_(options.waited_for) {
+  std::copy_n(name.begin(), name_size_, name_text_.begin());
+}
+
+void Letter::release() {
+  // The last one has acquired what the other side wrote.
+  if (reference_count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
 
 Result<void> Letter::post() {
   if (!there_.call_enters_queue()) {
@@ -52,8 +40,32 @@ Result<void> Letter::post() {
                  "too many calls are queued at a scheduler: see queued_call_count_max")
         .with_not_executed();
   }
-  there_.post([queued = Queued(shared_from_this())]() mutable { queued.open(); });
+  hold();
+  if (options_.may_gather) {
+    home_.send_with_turn(there_, *this);
+  } else {
+    there_.receive(*this);
+  }
   return {};
+}
+
+void Letter::arrive_there() {
+  there_.call_left_queue();
+  if (change(State::queued, State::begun)) {
+    begin();
+  } else {
+    release();
+  }
+}
+
+// The scheduler there ends with the letter in its queue.
+void Letter::drop_there() {
+  there_.call_left_queue();
+  if (change(State::queued, State::begun)) {
+    refuse(Error(Code::unavailable, "the scheduler there ended before the call began"));
+  } else {
+    release();
+  }
 }
 
 Result<void> Letter::settle(Deadline deadline, Late late) {
@@ -79,7 +91,6 @@ bool Letter::change(State from, State to) {
 }
 
 void Letter::begin() {
-  if (!change(State::queued, State::begun)) return;
   auto spawned = spawn();
   if (!spawned) return refuse(std::move(spawned.error()));
   task_ = *spawned;
@@ -93,12 +104,12 @@ Result<TaskRef> Letter::spawn() {
   if (!options_.may_take_last_stacks && there_.stacks().is_scarce()) {
     return Error(Code::resource_exhausted, "the last stacks there are for other callers");
   }
-  const auto serve = [self = shared_from_this()] {
-    self->run();
-    self->end();
+  const auto serve = [this] {
+    run();
+    end();
   };
   TaskGroup& group = options_.group != nullptr ? *options_.group : *visitors;
-  return group.spawn(name_, serve, options_.task, site_);
+  return group.spawn({name_text_.data(), name_size_}, serve, options_.task, site_);
 }
 
 void Letter::refuse(Error reason) {
@@ -106,17 +117,31 @@ void Letter::refuse(Error reason) {
   end();
 }
 
-// The caller that has not left waits for the post: its scheduler lives until then.
+// The caller that has not left waits for the mail: its scheduler lives until then.
 void Letter::end() {
-  if (!change(State::begun, State::ended)) return;
-  home_.post([self = shared_from_this()] {
-    self->has_ended_ = true;
-    self->ended_.notify_all();
-  });
+  if (!change(State::begun, State::ended)) return release();
+  open = [](Mail& mail) { of(mail).arrive_home(); };
+  drop = [](Mail& mail) { of(mail).release(); };
+  // In the destructor of the scheduler there, no turn follows.
+  if (Scheduler::current_or_null() == &there_) {
+    there_.send_with_turn(home_, *this);
+  } else {
+    home_.receive(*this);
+  }
+}
+
+void Letter::arrive_home() {
+  has_ended_ = true;
+  ended_.notify_all();
+  release();
 }
 
 void Letter::cancel_there() {
-  there_.post([self = shared_from_this()] { self->task_.cancel(); });
+  hold();
+  there_.post([this] {
+    task_.cancel();
+    release();
+  });
 }
 
 }  // namespace corolane::coroutine::detail

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What both threads of a call share: call_on.h.
 //
-// The caller and the work that it posts hold one reference each, so that a letter outlives a caller
-// that has given up. The state decides who touches the function:
+// The caller holds one reference, and one travels with the letter, so that it outlives a caller
+// that has given up. Nothing but the letter itself is allocated. The state decides who touches the
+// function:
 //
 //   queued --> begun --> ended      There, one after the other; `ended` wakes the caller.
 //      |         |
@@ -10,13 +11,14 @@
 //   taken_back  left                By the caller, which then returns.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <source_location>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -25,6 +27,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/call_on_options.h"
 #include "coroutine/cancel_scope.h"
+#include "coroutine/detail/mail.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_frame.h"
 #include "coroutine/task.h"
@@ -73,7 +76,7 @@ Result<T> call_here(F& function, Deadline deadline, const CallOnOptions& options
   return late_result(std::move(result), wake_error(Wake::deadline, options.waited_for));
 }
 
-class Letter : public std::enable_shared_from_this<Letter> {
+class Letter : private Mail {
  public:
   // Says what happens to a function that has begun when the wait for it fails.
   enum class Late : std::uint8_t { await, leave };
@@ -83,7 +86,11 @@ class Letter : public std::enable_shared_from_this<Letter> {
          const std::source_location& site);
   Letter(const Letter&) = delete;
   Letter& operator=(const Letter&) = delete;
-  virtual ~Letter() = default;
+
+  // Gives up the caller's reference.
+  struct Release {
+    void operator()(Letter* letter) const { letter->release(); }
+  };
 
   const CallOnOptions& options() const { return options_; }
   // Queues the letter there. Fails with resource_exhausted, and is not used any more, when too many
@@ -91,6 +98,7 @@ class Letter : public std::enable_shared_from_this<Letter> {
   Result<void> post();
 
  protected:
+  virtual ~Letter() = default;
   // By the caller, once it is posted: suspends until the call is settled. Fails when the wait
   // failed or the function was refused.
   Result<void> settle(Deadline deadline, Late late);
@@ -99,26 +107,34 @@ class Letter : public std::enable_shared_from_this<Letter> {
 
  private:
   enum class State : std::uint8_t { queued, begun, ended, taken_back, left };
-  class Queued;
 
   // There, in the task: calls the function and keeps its result.
   virtual void run() = 0;
 
+  static Letter& of(Mail& mail) { return static_cast<Letter&>(mail); }
   bool change(State from, State to);
-  // There, on the loop's stack.
+  void hold() { reference_count_.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+  // There, on the loop's stack. These take the reference that travels.
+  void arrive_there();
+  void drop_there();
   void begin();
   Result<TaskRef> spawn();
   void refuse(Error reason);
   void end();
+  void arrive_home();
   void cancel_there();
 
   // Constant.
   Scheduler& home_;
   Scheduler& there_;
-  const std::string name_;
+  static constexpr std::size_t name_size_max = TaskTop::name_size_max;
+  std::array<char, name_size_max> name_text_;
+  std::uint8_t name_size_;
   const CallOnOptions options_;
   const std::source_location site_;
   std::atomic<State> state_ = State::queued;
+  std::atomic<std::uint32_t> reference_count_ = 1;
   // Owned by the thread there.
   TaskRef task_;
   // Owned by the thread there until the end has arrived here.
@@ -169,5 +185,14 @@ class LetterWith final : public LetterFor<T> {
 
   std::optional<F> function_;
 };
+
+template <typename T>
+using LetterOf = std::unique_ptr<LetterFor<T>, Letter::Release>;
+
+template <typename T, typename F>
+LetterOf<T> make_letter(F function, Scheduler& there, std::string_view name,
+                        const CallOnOptions& options, const std::source_location& site) {
+  return LetterOf<T>(new LetterWith<T, F>(std::move(function), there, name, options, site));
+}
 
 }  // namespace corolane::coroutine::detail

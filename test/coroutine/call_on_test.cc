@@ -314,6 +314,45 @@ TEST(CallOnTest, IsRefusedWhenTooManyAreQueued) {
   there.end();
 }
 
+TEST(CallOnTest, LeavesAtTheEndOfTheTurnOnRequest) {
+  Stepped there;
+  there.begin();
+  std::vector<int> order;
+  TaskGroup callers;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(callers.spawn("caller", [&, i] {
+      return call_on(there.scheduler, "note", [&, i] { order.push_back(i); }, never,
+                     {.may_gather = true});
+    }));
+  }
+  EXPECT_TRUE(yield());
+  EXPECT_EQ(there.scheduler.next_step(), never);
+  settle();
+  EXPECT_EQ(there.scheduler.next_step(), Deadline::passed());
+  there.step();
+  EXPECT_TRUE(callers.join(never));
+  EXPECT_THAT(order, testing::ElementsAre(0, 1, 2));
+  there.end();
+}
+
+TEST(CallOnTest, AGatheredCallMayBeTakenBackBeforeItLeaves) {
+  Stepped there;
+  there.begin();
+  bool has_run = false;
+  auto caller = spawn("caller", [&] {
+    return call_on(there.scheduler, "note", [&] { has_run = true; }, never, {.may_gather = true});
+  });
+  EXPECT_TRUE(yield());
+  caller.cancel();
+  const auto got = caller.join(never);
+  EXPECT_THAT(got, fails_with(Code::cancelled));
+  EXPECT_TRUE(got.error().not_executed());
+  settle();
+  there.step();
+  EXPECT_FALSE(has_run);
+  there.end();
+}
+
 TEST(CallOnTest, AGroupThereOwnsTheTaskOnRequest) {
   Stepped there;
   std::optional<TaskGroup> group;
