@@ -65,7 +65,7 @@ std::string MethodModel::client_result(bool is_of_object) const {
 }
 
 std::vector<std::string> MethodModel::client_parameters() const {
-  const std::string options = "::corolane::rpc::CallOptions options";
+  const std::string options = "const ::corolane::rpc::CallOptions& options";
   if (is_called_with_stream) return {options};
   return {"const " + request_type + "& request", options};
 }

@@ -223,7 +223,7 @@ std::string client_body(const ServiceModel& service, std::size_t index) {
   }
   return "  " + result + " reply;\n" +  //
          "  auto called = " + callee + "call(" + target + ", request, *reply, options);\n" +
-         "  if (!called) return std::move(called).error();\n"
+         "  if (!called) reply = std::move(called).error();\n"
          "  return reply;\n";
 }
 
