@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/task_local.h"
 #include "rpc/principal.h"
 #include "rpc/trace_context.h"
 
@@ -43,9 +45,11 @@ struct CallScope {
    private:
     std::uint16_t place_;
   };
+  // The same for a handler that runs as a part of a task, in a scope of its own.
+  class Part;
 
   // The running task's scope; null outside handlers.
-  static const CallScope* current();
+  static inline const CallScope* current();
   static CallScope& enter(const CallScope& scope);
   // The running task's scope, for changes. Outside handlers it creates an empty one.
   static CallScope& current_or_new();
@@ -58,15 +62,51 @@ struct CallScope {
   // The principal on whose behalf the running task works: that of its handler; null when there is
   // none, or it is anonymous. Valid while the handler runs: a task that it has spawned may outlive
   // it, so such a task gets a copy, in `copy`.
-  static const Principal* current_principal(Principal& copy);
+  static const Principal* current_principal(std::optional<Principal>& copy) {
+    const CallScope* const scope = current();
+    return scope == nullptr || scope->handler_place == 0 ? nullptr : scope->principal(copy);
+  }
 
   // The deadline for the calls of a handler: earlier than its own by a tenth of the time left, at
   // most ten milliseconds, which covers a round trip in a data centre and a turn of a busy loop.
   static Deadline before(Deadline handler_deadline, TimePoint now);
+
+ private:
+  const Principal* principal(std::optional<Principal>& copy) const;
 };
 
 // Together with the chain of calls it just fits into a task's inline storage (TaskLocals): a larger
 // scope would cost an allocation per call.
 static_assert(sizeof(CallScope) <= 40);
+
+namespace detail {
+
+extern constinit coroutine::TaskLocal<CallScope, coroutine::Inheritance::copy> call_scope;
+
+}  // namespace detail
+
+inline const CallScope* CallScope::current() { return detail::call_scope.get(); }
+
+class CallScope::Part {
+ public:
+  // Constructed inside the part (coroutine::CancelScope). `outer` is the scope around it, or null:
+  // what the part has of it is a copy. `principal` outlives the part.
+  Part(const CallScope* outer, Deadline deadline, const Principal& principal)
+      : scope_(detail::call_scope), handler_(begin(outer, deadline), principal) {}
+
+ private:
+  CallScope& begin(const CallScope* outer, Deadline deadline) {
+    CallScope& scope = scope_.value();
+    scope.deadline = deadline;
+    if (outer != nullptr) {
+      scope.may_take_last_stacks = outer->may_take_last_stacks;
+      if (outer->trace.is_valid()) scope.trace = outer->trace;
+    }
+    return scope;
+  }
+
+  coroutine::TaskLocal<CallScope, coroutine::Inheritance::copy>::Guest scope_;
+  const Handler handler_;
+};
 
 }  // namespace corolane::rpc

@@ -23,8 +23,8 @@ class CrossCall::Sink final : public rpc::Messages {
   Sink(CrossCall& call, const rpc::Context& context) : call_(call), context_(context) {}
 
   Result<void> reply(google::protobuf::Message& message) override {
-    call_.reply_.reset(call_.method_.new_reply(nullptr));
     call_.method_.take_reply(message, *call_.reply_);
+    call_.has_replied_ = true;
     return {};
   }
   Result<void> write(const google::protobuf::Message& message) override {
@@ -50,7 +50,8 @@ CrossCall::CrossCall(const rpc::Method& method, const std::string& id,
                                                   : rpc::CallScope::current()->trace),
       deadline_(deadline),
       may_take_last_stacks_(rpc::CallScope::current_may_take_last_stacks()),
-      chain_(*link_of(calls_of(chain))),  // At most length_max: the router has checked it.
+      // At most length_max: the router has checked it.
+      chain_(chain == nullptr ? nullptr : *link_of(calls_of(chain))),
       target_{.id = id_,
               .request_id = {.caller = caller_,
                              .sequence = options.request_id.sequence,
@@ -64,17 +65,19 @@ Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& t
                             std::shared_ptr<CrossStream> stream) {
   serve_ = std::move(serve);
   stream_ = std::move(stream);
+  if (reply != nullptr) reply_.reset(method_.new_reply(nullptr));
   auto ran = coroutine::call_on_or_leave(
       there, method_.full_name, [self = shared_from_this()] { return self->serve(); }, deadline_,
       {.task = {.stack_size_bytes = method_.stack_size_bytes},
        .waited_for = method_.full_name,
        .group = &tasks,
+       .may_gather = true,
        .may_take_last_stacks = may_take_last_stacks_});
   // The callee may still run when the caller has given up.
   if (reply_headers != nullptr && has_ended_.load(std::memory_order_acquire)) {
     *reply_headers = std::move(reply_headers_);
   }
-  if (ran && reply != nullptr && reply_ != nullptr) method_.take_reply(*reply_, *reply);
+  if (ran && reply != nullptr && has_replied_) method_.take_reply(*reply_, *reply);
   if (ran || ran.error().code() != Code::resource_exhausted || !ran.error().not_executed()) {
     return ran;
   }

@@ -72,8 +72,10 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   std::unique_ptr<google::protobuf::Message> request_;
   Serve serve_;
   std::shared_ptr<CrossStream> stream_;
-  // Owned by the serving shard until the call has ended, then by the caller's.
-  std::unique_ptr<google::protobuf::Message> reply_;
+  // Owned by the serving shard until the call has ended, then by the caller's. The caller makes the
+  // reply, and destroys it: memory that goes to another thread and stays there is slower.
+  std::unique_ptr<google::protobuf::Message> reply_;  // Null unless the method replies once.
+  bool has_replied_ = false;
   rpc::ReplyHeaders reply_headers_;
   std::atomic<bool> has_ended_ = false;  // The callee, which sets nothing more.
 };

@@ -49,28 +49,41 @@ class ReplyHere final : public rpc::Messages {
 
 // The deadline of a call made here. The time of the loop turn is precise enough: a turn is shorter
 // than any useful timeout.
-Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options) {
+inline Deadline deadline_of(const rpc::Method& method, const rpc::CallOptions& options,
+                            const rpc::CallScope* scope) {
   const Deadline own =
       options.deadline ? *options.deadline
                        : Deadline::at(coroutine::Scheduler::current().turn_time() + method.timeout);
-  const rpc::CallScope* const scope = rpc::CallScope::current();
   const Deadline deadline = scope == nullptr ? own : earlier(own, scope->deadline_of_calls());
   if (options.request_id.caller.empty()) return deadline;
   return earlier(deadline, Deadline::after(rpc::RequestId::retry_time_max));
 }
 
 // The principal of a call made here: by default that of the handler which makes it.
-const rpc::Principal* principal_of(const rpc::CallOptions& options, rpc::Principal& copy) {
+const rpc::Principal* principal_of(const rpc::CallOptions& options,
+                                   std::optional<rpc::Principal>& copy) {
   return options.principal != nullptr ? options.principal : rpc::CallScope::current_principal(copy);
 }
 
-std::shared_ptr<const CallChain::Link> current_chain() {
+inline std::shared_ptr<const CallChain::Link> current_chain() {
   const CallChain* const chain = CallChain::current();
   return chain == nullptr ? nullptr : chain->link();
 }
 
+Result<void> of_runtime(Result<void> result) {
+  if (!result) return std::move(result.error()).with_origin(Origin::runtime);
+  return result;
+}
+
 Error not_the_owner() {
   return Error(Code::aborted, "the calling object has another owner by now").with_not_executed();
+}
+
+// The object of this process that calls.
+[[gnu::cold]] std::string local_caller() {
+  const auto chain = current_chain();
+  if (chain == nullptr) return std::string("this node");
+  return chain->method + "(\"" + chain->id + "\")";
 }
 
 }  // namespace
@@ -168,7 +181,15 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
   return view_ == nullptr ? nullptr : view_->find_group(type);
 }
 
-ObjectRouter::Place ObjectRouter::locate(const Route& route, Partition partition) const {
+// A call from this process has ended.
+[[gnu::always_inline]] inline void ObjectRouter::note_end(rpc::Context& context,
+                                                          const Result<void>& result) const {
+  if (slow_calls_ == nullptr) return;
+  slow_calls_->look_at(context, result, coroutine::Scheduler::current().turn_time(), local_caller);
+}
+
+[[gnu::always_inline]] inline ObjectRouter::Place ObjectRouter::locate(const Route& route,
+                                                                       Partition partition) const {
   const Ownership::Epoch own_epoch =
       route.hosted == nullptr ? 0 : route.hosted->ownership().epoch(partition);
   if (own_epoch != 0) {
@@ -208,6 +229,88 @@ Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const 
   return moved;
 }
 
+[[gnu::always_inline]] inline Result<void> ObjectRouter::call_in_this_task(const Call& call,
+                                                                           TimePoint arrived_at) {
+  const rpc::ObjectTarget target{.id = call.id, .request_id = call.options.request_id};
+  const auto* const outer = rpc::CallScope::current();
+  const rpc::Context::Facts facts{
+      .deadline = call.deadline,
+      .principal = call.principal,
+      .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
+      .arrived_at = arrived_at,
+      .object = &target,
+      .headers = call.options.headers,
+  };
+  rpc::Context context(call.method, call.request, facts);
+  ReplyHere reply(call.method, call.reply);
+  auto result = host_->serve(
+      *call.route.hosted, call.route.hosted->method(call.route.method_index), call.request, context,
+      call.stream == nullptr ? static_cast<rpc::Messages&>(reply) : *call.stream);
+  if (call.options.reply_headers != nullptr && context.reply_headers_or_null() != nullptr) {
+    *call.options.reply_headers = std::move(context.made_reply_headers());
+  }
+  note_end(context, result);
+  return result;
+}
+
+[[gnu::always_inline]] inline Result<void> ObjectRouter::call_here(const Call& call) {
+  const TimePoint arrived_at = coroutine::Scheduler::current().turn_time();
+  // A one-way call has its own task already, and so has a stream. Any other call runs within the
+  // caller's task, unless it needs more stack than is left, or could overtake one-way calls that
+  // the caller has sent before.
+  if (call.reply != nullptr) {
+    const bool may_be_part =
+        one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
+    if (!may_be_part) [[unlikely]]
+      return call_in_own_task(call, arrived_at);
+    // A task that calls in a loop yields now and then.
+    if (++part_count_ % parts_per_turn == 0) {
+      if (auto yielded = coroutine::yield(); !yielded) return yielded;
+    }
+  }
+  return call_in_this_task(call, arrived_at);
+}
+
+[[gnu::always_inline]] inline Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
+  if (call.feed == nullptr) [[likely]] {
+    if (place.kind == Place::Kind::here) return call_here(call);
+    if (place.kind == Place::Kind::other_node) return call_other_node(place, call);
+  }
+  return call_elsewhere(place, call);
+}
+
+[[gnu::always_inline]] inline Result<void> ObjectRouter::call_until_final(const Call& call) {
+  Place place = locate(call.route, call.partition);
+  const OwnerMark tried = place.mark();  // The view, and so the member, may go meanwhile.
+  auto result = call_at(place, call);
+  return result ? std::move(result) : call_again(call, place, tried, std::move(result));
+}
+
+[[gnu::always_inline]] inline Result<void> ObjectRouter::call_or_stream(
+    const rpc::Method& method, const std::string& id, const google::protobuf::Message& request,
+    google::protobuf::Message* reply, NotedSink* stream, const rpc::CallOptions& options) {
+  const Route& route = route_of(method);
+  if (auto valid = check_object_id(route.type, id); !valid) return valid;
+  std::optional<rpc::Principal> copy;
+  const rpc::CallScope* const scope = rpc::CallScope::current();
+  const Call call{.method = method,
+                  .route = route,
+                  .id = id,
+                  .request = request,
+                  .reply = reply,
+                  .options = options,
+                  .principal = principal_of(options, copy),
+                  .chain = current_chain(),
+                  .deadline = deadline_of(method, options, scope),
+                  .partition = route.partition_of(id),
+                  .stream = stream};
+  if (call.chain != nullptr) {
+    if (auto may = may_call(call); !may) return of_runtime(std::move(may));
+  }
+  const CallChain::OutCall out(call.chain.get(), method, route.type, id);
+  return of_runtime(call_until_final(call));
+}
+
 Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id,
                                 const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const rpc::CallOptions& options) {
@@ -219,31 +322,6 @@ Result<void> ObjectRouter::stream(const rpc::Method& method, const std::string& 
                                   const rpc::CallOptions& options) {
   NotedSink noted(sink);
   return call_or_stream(method, id, request, nullptr, &noted, options);
-}
-
-Result<void> ObjectRouter::call_or_stream(const rpc::Method& method, const std::string& id,
-                                          const google::protobuf::Message& request,
-                                          google::protobuf::Message* reply, NotedSink* stream,
-                                          const rpc::CallOptions& options) {
-  const Route& route = route_of(method);
-  if (auto valid = check_object_id(route.type, id); !valid) return valid;
-  rpc::Principal copy;
-  const Call call{.method = method,
-                  .route = route,
-                  .id = id,
-                  .request = request,
-                  .reply = reply,
-                  .options = options,
-                  .principal = principal_of(options, copy),
-                  .chain = current_chain(),
-                  .deadline = deadline_of(method, options),
-                  .partition = route.partition_of(id),
-                  .stream = stream};
-  auto called = call.chain == nullptr ? Result<void>() : may_call(call);
-  const CallChain::OutCall out(call.chain.get(), method, route.type, id);
-  if (called) called = call_until_final(call);
-  if (!called) return std::move(called.error()).with_origin(Origin::runtime);
-  return called;
 }
 
 // Suspends.
@@ -258,14 +336,18 @@ Result<void> ObjectRouter::may_call(const Call& call) const {
   return host_->wait_for_shared_write(*call.chain);
 }
 
-Result<void> ObjectRouter::call_until_final(const Call& call) {
+// The first attempt, at that place, has failed with `result`.
+Result<void> ObjectRouter::call_again(const Call& call, Place place, OwnerMark tried,
+                                      Result<void> result) {
   int failed_count = 0;
   std::optional<Error> failure;
   for (;; ++failed_count) {
-    Place place = locate(call.route, call.partition);
-    const OwnerMark tried = place.mark();  // The view, and so the member, may go meanwhile.
-    auto result = call_at(place, call);
-    if (result) return result;
+    if (failed_count > 0) {
+      place = locate(call.route, call.partition);
+      tried = place.mark();
+      result = call_at(place, call);
+      if (result) return result;
+    }
     const bool is_older = is_older_build(result.error(), tried);
     if (is_older) result = owner_is_older(call);
     if (failure) result = std::move(result.error()).with_attempt(*failure);
@@ -365,15 +447,13 @@ void ObjectRouter::lose() {
   if (on_loss_ != nullptr) on_loss_();
 }
 
-Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
+Result<void> ObjectRouter::call_elsewhere(Place& place, const Call& call) {
   if (call.feed != nullptr && place.kind != Place::Kind::unknown) return attach_at(place, call);
   switch (place.kind) {
-    case Place::Kind::here:
-      return call_here(call);
     case Place::Kind::other_shard:
       return call_other_shard(place.shard, call);
     case Place::Kind::other_node:
-      return call_other_node(place, call);
+    case Place::Kind::here:
     case Place::Kind::unknown:
       break;
   }
@@ -395,43 +475,9 @@ Result<void> ObjectRouter::call_at(Place& place, const Call& call) {
                "no node hosts objects " + what + "; call host<>() with their class");
 }
 
-Result<void> ObjectRouter::call_here(const Call& call) {
-  const rpc::ObjectTarget target{.id = call.id, .request_id = call.options.request_id};
-  const auto* const outer = rpc::CallScope::current();
-  const rpc::Context::Facts facts{
-      .deadline = call.deadline,
-      .principal = call.principal,
-      .trace = outer == nullptr ? rpc::TraceContext{} : outer->trace,
-      .arrived_at = coroutine::Scheduler::current().turn_time(),
-      .object = &target,
-      .headers = call.options.headers,
-  };
-  const auto serve = [&]() -> Result<void> {
-    rpc::Context context(call.method, call.request, facts);
-    ReplyHere reply(call.method, call.reply);
-    auto result = host_->serve(
-        *call.route.hosted, call.route.hosted->method(call.route.method_index), call.request,
-        context, call.stream == nullptr ? static_cast<rpc::Messages&>(reply) : *call.stream);
-    if (call.options.reply_headers != nullptr && context.reply_headers_or_null() != nullptr) {
-      *call.options.reply_headers = std::move(context.made_reply_headers());
-    }
-    note_end(context, result);
-    return result;
-  };
-  // A one-way call has its own task already, and so has a stream. Any other call runs within the
-  // caller's task, unless it needs more stack than is left, or could overtake one-way calls that
-  // the caller has sent before.
-  const bool may_be_part =
-      one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
-  if (call.reply == nullptr) return serve();
-  if (may_be_part) {
-    // A task that calls in a loop yields now and then.
-    if (++part_count_ % parts_per_turn == 0) {
-      if (auto yielded = coroutine::yield(); !yielded) return yielded;
-    }
-    return serve();
-  }
-  return coroutine::spawn(call.method.full_name, serve,
+Result<void> ObjectRouter::call_in_own_task(const Call& call, TimePoint arrived_at) {
+  return coroutine::spawn(call.method.full_name,
+                          [&] { return call_in_this_task(call, arrived_at); },
                           {.stack_size_bytes = call.method.stack_size_bytes})
       .join(Deadline::never());
 }
@@ -485,15 +531,6 @@ Result<void> ObjectRouter::forward(const rpc::Method& method,
   return served && has_reply ? sink.reply(*reply) : served;
 }
 
-void ObjectRouter::note_end(rpc::Context& context, const Result<void>& result) const {
-  if (slow_calls_ == nullptr) return;
-  slow_calls_->look_at(context, result, coroutine::Scheduler::current().turn_time(), [] {
-    const auto chain = current_chain();
-    if (chain == nullptr) return std::string("this node");
-    return chain->method + "(\"" + chain->id + "\")";
-  });
-}
-
 Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call) {
   // The thread of that shard may have ended: a node stops the calls of all shards first.
   if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
@@ -531,7 +568,8 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
 }
 
 Result<void> ObjectRouter::call_other_node(Place& place, const Call& call) {
-  const auto chain = calls_of(call.chain.get());
+  const auto chain =
+      call.chain == nullptr ? std::vector<rpc::ObjectCall>() : calls_of(call.chain.get());
   const rpc::ObjectTarget target{.id = call.id,
                                  .node_epoch = place.member->epoch,
                                  .partition_epoch = place.partition_epoch,
@@ -570,14 +608,14 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
   // The caller must wait neither for the lookup of the object nor for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);
-  rpc::Principal held;
+  std::optional<rpc::Principal> held;
   const rpc::Principal* const principal = principal_of(options, held);
   auto spawned = one_way_calls_.spawn(
       method.full_name,
       [this, &method, id, copy = std::move(copy),
        principal = principal == nullptr ? rpc::anonymous() : *principal,
        headers = options.headers == nullptr ? rpc::Headers() : *options.headers,
-       deadline = deadline_of(method, options)] {
+       deadline = deadline_of(method, options, rpc::CallScope::current())] {
         static_cast<void>(
             deliver(method, id, *copy,
                     {.deadline = deadline, .headers = &headers, .principal = &principal}));
@@ -602,7 +640,7 @@ Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string&
                            .options = options,
                            .principal = options.principal,
                            .chain = nullptr,
-                           .deadline = deadline_of(method, options),
+                           .deadline = deadline_of(method, options, rpc::CallScope::current()),
                            .partition = route.partition_of(id)});
 }
 

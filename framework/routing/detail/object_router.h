@@ -179,8 +179,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   const Route& look_up(const rpc::Method& method);
   const Route& route_of_type(const std::string& type);
   Place locate(const Route& route, Partition partition) const;
-  // In 32 bits, since each call divides.
+  // Each call asks, and a division takes as long as a lookup: most nodes need none.
   static std::size_t shard_of(Partition partition, std::size_t shard_count) {
+    // A power of two: std::has_single_bit() would call a function that counts the bits.
+    if ((shard_count & (shard_count - 1)) == 0) return partition & (shard_count - 1);
     return std::uint32_t{partition} % static_cast<std::uint32_t>(shard_count);
   }
   // `reply` or `stream` is null.
@@ -190,8 +192,12 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               const rpc::CallOptions& options);
   Result<void> may_call(const Call& call) const;
   Result<void> call_until_final(const Call& call);
+  Result<void> call_again(const Call& call, Place place, OwnerMark tried, Result<void> result);
   Result<void> call_at(Place& place, const Call& call);
+  Result<void> call_elsewhere(Place& place, const Call& call);
   Result<void> call_here(const Call& call);
+  Result<void> call_in_this_task(const Call& call, TimePoint arrived_at);
+  Result<void> call_in_own_task(const Call& call, TimePoint arrived_at);
   Result<void> call_other_shard(std::size_t shard, const Call& call);
   Result<void> call_other_node(Place& place, const Call& call);
   Result<void> attach_at(Place& place, const Call& call);
@@ -203,7 +209,6 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // The same for a call that has come from another node by another shard.
   Result<void> serve_forwarded(const rpc::Method& method, const google::protobuf::Message& request,
                                rpc::Context& context, rpc::Messages& sink);
-  // A call from this process has ended.
   void note_end(rpc::Context& context, const Result<void>& result) const;
   bool may_try_again(const Error& error, const Call& call, const Place& place) const;
   bool is_older_build(const Error& error, const OwnerMark& owner) const;
