@@ -48,7 +48,8 @@ void add_waits(const ObjectCell& cell, const Shard& shard, std::size_t count_max
                WaitsReply& reply) {
   for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
     // No call waits for work that an object does by itself.
-    if (visitor->stage() == Stage::leaving || !visitor->facts().what.contains('/')) continue;
+    const std::string_view what = visitor->facts().what;
+    if (visitor->stage() == Stage::leaving || !what.contains('/')) continue;
     if (static_cast<std::size_t>(reply.waits_size()) >= count_max) {
       reply.set_left_out_count(reply.left_out_count() + 1);
     } else {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framework/objects/detail/hosted_type.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "coroutine/scheduler.h"
 #include "framework/objects/detail/object_host.h"
 
 namespace corolane::framework::detail {
@@ -26,26 +24,6 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
   for (const rpc::Method& method : type.methods) {
     method_records_.push_back({.full_name = method.full_name});
   }
-}
-
-HostedType::MethodRecord& HostedType::record_of(const rpc::Method& method) {
-  const std::less<const rpc::Method*> is_before;
-  const rpc::Method* const begin = type_.methods.data();
-  const bool is_own =
-      !is_before(&method, begin) && is_before(&method, begin + type_.methods.size());
-  return is_own ? method_records_[static_cast<std::size_t>(&method - begin)] : other_methods_;
-}
-
-void HostedType::MethodRecord::begin(TimePoint arrived_at) {
-  ++running_count;
-  const TimePoint begun_at = coroutine::Scheduler::current().turn_time();
-  if (arrived_at < begun_at) queue_time += begun_at - arrived_at;
-}
-
-void HostedType::MethodRecord::end(const Result<void>& result) {
-  --running_count;
-  ++call_count;
-  if (!result) ++error_count;
 }
 
 ObjectCell* HostedType::find(std::string_view id) const {

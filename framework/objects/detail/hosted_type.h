@@ -56,9 +56,16 @@ class HostedType final : public rpc::Service, public RemindedType {
 
   // Counts the calls of one method, over all objects.
   struct MethodRecord {
-    // Called in the handler's task when it has its turn.
-    void begin(TimePoint arrived_at);
-    void end(const Result<void>& result);
+    // Called in the handler's task when it has its turn, with the time of the loop turn.
+    void begin(TimePoint arrived_at, TimePoint begun_at) {
+      ++running_count;
+      if (arrived_at < begun_at) queue_time += begun_at - arrived_at;
+    }
+    void end(const Result<void>& result) {
+      --running_count;
+      ++call_count;
+      if (!result) ++error_count;
+    }
 
     const char* full_name;
     std::uint64_t call_count = 0;  // Ended calls.
@@ -70,7 +77,13 @@ class HostedType final : public rpc::Service, public RemindedType {
   };
   // The record of the objects' own row of a method. Methods of the host itself, such as the one
   // that follows an object's publications, share one record.
-  MethodRecord& record_of(const rpc::Method& method);
+  MethodRecord& record_of(const rpc::Method& method) {
+    const std::less<const rpc::Method*> is_before;
+    const rpc::Method* const begin = type_.methods.data();
+    const bool is_own =
+        !is_before(&method, begin) && is_before(&method, begin + type_.methods.size());
+    return is_own ? method_records_[static_cast<std::size_t>(&method - begin)] : other_methods_;
+  }
   const std::vector<MethodRecord>& method_records() const { return method_records_; }
 
   // Null when there is no such cell.
@@ -130,6 +143,8 @@ class HostedType final : public rpc::Service, public RemindedType {
 inline bool ObjectCell::is_current() const {
   return is_active() && epoch_ == type_.ownership().epoch(partition_);
 }
+
+inline bool ObjectCell::is_transient() const { return type_.is_transient(); }
 
 inline bool ObjectCell::has_stale_object() const { return object_ != nullptr && !is_current(); }
 

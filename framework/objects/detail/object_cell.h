@@ -169,7 +169,7 @@ class ObjectCell {
   // knows, and otherwise as Store::seal().
   Result<void> prove(Deadline deadline);
   inline bool has_lease() const;
-  bool is_transient() const;
+  inline bool is_transient() const;
   // Its publications wait for a proof.
   bool has_unproven() const {
     return topic_ != nullptr && topic_->has_held() && !has_lease() &&
@@ -274,8 +274,10 @@ class ObjectCell {
   // A running handler, as a part of its task.
   class Handler {
    public:
+    static constexpr rpc::RequestId no_request_id = {};
+
     // `request_id` is that of its call, if any, and outlives the handler.
-    Handler(ObjectCell& cell, Deadline deadline, const rpc::RequestId& request_id = {})
+    Handler(ObjectCell& cell, Deadline deadline, const rpc::RequestId& request_id = no_request_id)
         : part_(deadline), request_id_(request_id), next_(cell.handlers_) {
       if (next_ != nullptr) next_->link_ = &next_;
       link_ = &cell.handlers_;
@@ -300,7 +302,7 @@ class ObjectCell {
     friend class ObjectCell;
 
     coroutine::CancelScope part_;
-    const rpc::RequestId request_id_;
+    const rpc::RequestId& request_id_;
     std::shared_ptr<coroutine::Event> ended_;
     Handler* next_;
     Handler** link_;

@@ -14,30 +14,21 @@ Error shortened(const Error& error) {
 
 }  // namespace
 
-std::uint32_t ObjectHistory::milliseconds_of(TimePoint time) {
-  const auto count = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  return static_cast<std::uint32_t>(count);
-}
-
 ObjectHistory::Failures& ObjectHistory::failures() {
   if (failures_ == nullptr) failures_ = std::make_unique<Failures>();
   return *failures_;
 }
 
-void ObjectHistory::add(const char* method, const Result<void>& result, TimePoint arrived_at,
-                        TimePoint ended_at) {
-  const auto took = std::chrono::duration_cast<std::chrono::duration<std::int64_t, Ticks::period>>(
-      std::max(ended_at - arrived_at, Duration::zero()));
-  entries_[next_] = {
-      .method = method,
-      .ended_at = milliseconds_of(ended_at),
-      .took = static_cast<std::uint32_t>(std::min<std::int64_t>(took.count(), took_max)) & took_max,
-      .outcome = result ? 0U : static_cast<std::uint32_t>(result.error().code()) & 31U};
-  next_ = static_cast<std::uint8_t>((next_ + 1U) % call_count_max);
-  if (result) return;
+std::uint32_t ObjectHistory::ticks_of(Duration duration) {
+  using WideTicks = std::chrono::duration<std::int64_t, Ticks::period>;
+  const auto ticks = std::chrono::duration_cast<WideTicks>(duration).count();
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(ticks, took_max));
+}
+
+void ObjectHistory::add_error(const char* method, const Error& error, TimePoint ended_at) {
   auto& kept = failures().of_calls;
   if (kept.size() == error_count_max) kept.erase(kept.begin());
-  kept.push_back({.method = method, .error = shortened(result.error()), .at = ended_at});
+  kept.push_back({.method = method, .error = shortened(error), .at = ended_at});
 }
 
 void ObjectHistory::add_failed_save(const Error& error, TimePoint at) {

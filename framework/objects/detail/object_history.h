@@ -40,7 +40,12 @@ class ObjectHistory {
 
   // `method` lives as long as the program.
   void add(const char* method, const Result<void>& result, TimePoint arrived_at,
-           TimePoint ended_at);
+           TimePoint ended_at) {
+    add_entry(method, arrived_at, ended_at,
+              result ? 0U : static_cast<std::uint32_t>(result.error().code()));
+    if (!result) [[unlikely]]
+      add_error(method, result.error(), ended_at);
+  }
   void add_failed_save(const Error& error, TimePoint at);
 
   // The latest first; ages are relative to `now`.
@@ -69,7 +74,22 @@ class ObjectHistory {
     std::optional<Failure> of_save;
   };
 
-  static std::uint32_t milliseconds_of(TimePoint time);
+  // Time is not negative.
+  static std::uint32_t milliseconds_of(TimePoint time) {
+    return static_cast<std::uint32_t>(
+        static_cast<std::uint64_t>(time.time_since_epoch() / Duration(1)) / 1'000'000);
+  }
+  void add_entry(const char* method, TimePoint arrived_at, TimePoint ended_at,
+                 std::uint32_t outcome) {
+    Entry& entry = entries_[next_];
+    entry.method = method;
+    entry.ended_at = milliseconds_of(ended_at);
+    entry.took = ended_at > arrived_at ? ticks_of(ended_at - arrived_at) & took_max : 0;
+    entry.outcome = outcome & 31U;
+    next_ = (next_ + 1U) % call_count_max;
+  }
+  static std::uint32_t ticks_of(Duration duration);
+  void add_error(const char* method, const Error& error, TimePoint ended_at);
   Failures& failures();
 
   std::array<Entry, call_count_max> entries_;

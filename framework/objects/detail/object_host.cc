@@ -134,9 +134,13 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
     if (!decided) return std::move(decided.error()).with_not_executed();
   }
   const MailboxPart part = method.read_only ? MailboxPart::readers : MailboxPart::writers;
-  auto found = cell_of(type, context.object()->id, part);
-  if (!found) return std::move(found.error()).with_not_executed();
-  ObjectCell& cell = **found;
+  ObjectCell* place = type.find(context.object()->id);
+  if (place == nullptr || place->letters(part) >= mailbox_max(type)) [[unlikely]] {
+    auto found = cell_of(type, context.object()->id, part);
+    if (!found) return std::move(found.error()).with_not_executed();
+    place = *found;
+  }
+  ObjectCell& cell = *place;
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
   Letter letter(cell, part);
@@ -148,13 +152,12 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
              .deadline = context.deadline(),
              .callers = outer == nullptr ? nullptr : outer->link()},
             &letter);
-  auto result = begin(turn, failed_before, method, context);
-  if (result) {
-    result = method.server_streaming ? stream(turn, letter, method, request, context, sink)
-                                     : invoke(turn, method, request, context, sink, nullptr);
-  } else {
-    result = std::move(result.error()).with_not_executed();
-  }
+  auto result = [&] {
+    auto begun = begin(turn, failed_before, method, context);
+    if (!begun) return Result<void>(std::move(begun.error()).with_not_executed());
+    if (method.server_streaming) return stream(turn, letter, method, request, context, sink);
+    return invoke(turn, method, request, context, sink, nullptr);
+  }();
   // Errors of the handler are marked already.
   if (!result) result = std::move(result.error()).with_origin(Origin::runtime);
   cell.history().add(method.full_name, result, turn.facts().arrived_at,
@@ -169,8 +172,27 @@ void ObjectHost::note_failure(ObjectCell& cell) {
   note_size(cell, cell.size_bytes());
 }
 
-Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
-                               const rpc::Context& context) {
+// The usual call finds its object ready, and no other one inside: such a call waits for nothing.
+[[gnu::always_inline]] inline Result<void> ObjectHost::begin(Turn& turn,
+                                                             std::uint32_t failed_before,
+                                                             const rpc::Method& method,
+                                                             const rpc::Context& context) {
+  ObjectCell& cell = turn.cell();
+  const bool may_wait =
+      !cell.is_current() || cell.hides_change() || remembers(method, context.object()->request_id);
+  if (may_wait || !turn.take_at_once(method.read_only)) {
+    auto begun = wait_to_begin(turn, failed_before, method, context);
+    if (!begun) return begun;
+  }
+  if (!cell.is_owned()) {
+    ++cell.type().counts.moved_count;
+    return cell.moved();
+  }
+  return cell.rests() ? Result<void>(cell.resting()) : Result<void>();
+}
+
+Result<void> ObjectHost::wait_to_begin(Turn& turn, std::uint32_t failed_before,
+                                       const rpc::Method& method, const rpc::Context& context) {
   ObjectCell& cell = turn.cell();
   HostedType& type = cell.type();
   for (;;) {
@@ -189,7 +211,7 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
       // The same request may be running already, without a turn: this one waits for its end.
       const auto& request_id = context.object()->request_id;
       auto* const same = remembers(method, request_id) ? cell.find_handler(request_id) : nullptr;
-      if (same == nullptr) break;
+      if (same == nullptr) return {};
       const auto ended = same->ended();
       turn.end();
       if (!ended->wait(context.deadline())) return late(cell, context).with_maybe_executed();
@@ -203,11 +225,6 @@ Result<void> ObjectHost::begin(Turn& turn, std::uint32_t failed_before, const rp
       if (auto decided = wait_for_move(type, context); !decided) return decided;
     }
   }
-  if (!cell.is_owned()) {
-    ++type.counts.moved_count;
-    return cell.moved();
-  }
-  return cell.rests() ? Result<void>(cell.resting()) : Result<void>();
 }
 
 Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& method,
@@ -223,6 +240,20 @@ Result<void> ObjectHost::serve_or_send_on(HostedType& type, const rpc::Method& m
     if (!chain) return chain.error();
     CallChain::enter(CallChain(*std::move(chain)));
   }
+  const Ownership::Epoch epoch = type.ownership().epoch(partition);
+  if (is_for_this_node && is_here && epoch != 0 && epoch >= target.partition_epoch) [[likely]]
+    return serve(type, method, request, context, sink);
+  return find_and_serve(type, method, request, context, sink, partition);
+}
+
+// The second part of serve_or_send_on(), for a call that may have to wait or to go elsewhere.
+Result<void> ObjectHost::find_and_serve(HostedType& type, const rpc::Method& method,
+                                        const google::protobuf::Message& request,
+                                        rpc::Context& context, rpc::Messages& sink,
+                                        Partition partition) {
+  const rpc::ObjectTarget& target = *context.object();
+  const bool is_for_this_node = target.node_epoch != 0;
+  const bool is_here = surroundings_.owners.is_here(partition);
   if (is_for_this_node && !is_here) {
     return surroundings_.owners.forward(method, request, context, sink);
   }
@@ -356,72 +387,88 @@ Result<void> ObjectHost::stream(Turn& turn, Letter& letter, const rpc::Method& m
   return outbox.finish(std::move(result), context.deadline());
 }
 
-Result<void> ObjectHost::invoke(Turn& turn, const rpc::Method& method,
-                                const google::protobuf::Message& request, rpc::Context& context,
-                                rpc::Messages& sink, MessagePipe* stream) {
+[[gnu::always_inline]] inline Result<void> ObjectHost::invoke(
+    Turn& turn, const rpc::Method& method, const google::protobuf::Message& request,
+    rpc::Context& context, rpc::Messages& sink, MessagePipe* stream) {
   ObjectCell& cell = turn.cell();
-  const rpc::ObjectTarget& target = *context.object();
-  if (remembers(method, target.request_id)) {
-    auto known =
-        cell.ledger(target.request_id).find(target.request_id, method.id, cell.wall_clock().now());
-    if (!known) return known.error();
-    if (*known != nullptr) {
-      const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
-      if (!reply->ParseFromString(**known)) return unreadable(method, target.request_id);
-      if (cell.hides_change()) {
-        if (auto saved = save_for_reply(cell, method); !saved) return saved;
-      }
-      auto may = check_may_reply(cell, target.request_id, /*is_stored=*/false);
-      if (!may) return std::move(may.error()).with_maybe_executed();
-      turn.end();
-      return sink.reply(*reply);
-    }
+  const rpc::RequestId& request_id = context.object()->request_id;
+  const bool is_remembered = remembers(method, request_id);
+  if (is_remembered) {
+    if (auto replied = reply_again(turn, method, request_id, sink)) return *std::move(replied);
   }
+  const rpc::CallScope* const outer = rpc::CallScope::current();
   const ObjectCell::Handler handler(
-      cell, context.deadline(),
-      remembers(method, target.request_id) ? target.request_id : rpc::RequestId());
+      cell, context.deadline(), is_remembered ? request_id : ObjectCell::Handler::no_request_id);
   // Deadline and principal of this part of the task; the rest is inherited.
-  rpc::CallScope& scope = rpc::CallScope::current_or_new();
-  scope.deadline = rpc::CallScope::before(context.deadline(), context.arrived_at());
-  const rpc::CallScope::Handler scope_of_handler(scope, context.principal());
+  const rpc::CallScope::Part scope(
+      outer, rpc::CallScope::before(context.deadline(), context.arrived_at()), context.principal());
   const CallChain::Frame frame(turn.facts().callers, method.full_name, cell.id(), cell.epoch(),
                                &turn);
   turn.set_frame(&frame);
-  Gate gate(*this, turn, cell, method, target.request_id, sink, stream);
+  Gate gate(*this, turn, cell, method, request_id, sink, stream);
   if (method.durable) turn.begin_durable();
   HostedType::MethodRecord& record = cell.type().record_of(method);
-  record.begin(context.arrived_at());
+  record.begin(context.arrived_at(), coroutine::Scheduler::current().turn_time());
   auto result = without_exceptions(cell, method.full_name, [&] {
     return record.meter.run([&] { return method.invoke(cell.object(), request, context, gate); });
   });
   turn.set_frame(nullptr);
   if (result && stream != nullptr) result = gate.end_stream();
   record.end(result);
-  if (!result) gate.undo();
+  if (!result) {
+    return after_failure(turn, gate, handler, method, context, std::move(result.error()));
+  }
+  turn.end();
+  return result;
+}
+
+std::optional<Result<void>> ObjectHost::reply_again(Turn& turn, const rpc::Method& method,
+                                                    const rpc::RequestId& request_id,
+                                                    rpc::Messages& sink) {
+  ObjectCell& cell = turn.cell();
+  auto known = cell.ledger(request_id).find(request_id, method.id, cell.wall_clock().now());
+  if (!known) return known.error();
+  if (*known == nullptr) return std::nullopt;
+  const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
+  if (!reply->ParseFromString(**known)) return unreadable(method, request_id);
+  if (cell.hides_change()) {
+    if (auto saved = save_for_reply(cell, method); !saved) return saved;
+  }
+  auto may = check_may_reply(cell, request_id, /*is_stored=*/false);
+  if (!may) return std::move(may.error()).with_maybe_executed();
+  turn.end();
+  return sink.reply(*reply);
+}
+
+Error ObjectHost::after_failure(Turn& turn, Gate& gate, const ObjectCell::Handler& handler,
+                                const rpc::Method& method, const rpc::Context& context,
+                                Error error) {
+  ObjectCell& cell = turn.cell();
+  gate.undo();
   // An error reveals what earlier calls have changed.
-  if (!result && method.durable && turn.is_held() && cell.is_writing()) {
-    if (auto stored = cell.wait_until_stored(context.deadline()); !stored) result = stored;
+  if (method.durable && turn.is_held() && cell.is_writing()) {
+    if (auto stored = cell.wait_until_stored(context.deadline()); !stored) {
+      error = std::move(stored.error());
+    }
   }
   // It needs a proof, too.
-  const auto proven = result || !turn.is_held()
-                          ? Result<void>()
-                          : cell.prove(Deadline::after(options_.save_time_max));
+  const auto proven =
+      !turn.is_held() ? Result<void>() : cell.prove(Deadline::after(options_.save_time_max));
   turn.end();
-  if (result) return result;
   if (!proven && moved_of(proven.error())) return gate.moved();
   if (!proven) return Error(proven.error()).with_origin(Origin::runtime).with_maybe_executed();
-  result = std::move(result.error())
-               .with_origin(coroutine::is_cancelled() ? Origin::runtime : Origin::handler);
+  error =
+      std::move(error).with_origin(coroutine::is_cancelled() ? Origin::runtime : Origin::handler);
   // The flag may come from a nested call whose error the handler returned.
-  result = std::move(result.error()).without_not_executed();
+  error = std::move(error).without_not_executed();
   // It leaves only while the object is ours.
   if (turn.was_sent_away() || !cell.is_owned()) return gate.moved();
   // A nested call to an object that has moved does not mean that this object has moved.
-  if (moved_of(result.error())) {
-    Error own = Error(result.error().code(), result.error().message()).with_origin(Origin::runtime);
-    return result.error().maybe_executed() ? std::move(own).with_maybe_executed() : own;
+  if (moved_of(error)) {
+    Error own = Error(error.code(), error.message()).with_origin(Origin::runtime);
+    return error.maybe_executed() ? std::move(own).with_maybe_executed() : own;
   }
-  if (!handler.is_cancelled() || result.error().code() != Code::cancelled) return result;
+  if (!handler.is_cancelled() || error.code() != Code::cancelled) return error;
   return Error(Code::deadline_exceeded,
                std::string(method.full_name) + " did not end within its deadline")
       .with_maybe_executed();
@@ -492,16 +539,7 @@ void ObjectHost::mark_unmarked_change(ObjectCell& cell, std::string_view where) 
   cell.mark_changed();
 }
 
-void ObjectHost::end_turn(ObjectCell& cell) {
-#ifndef NDEBUG
-  if (!cell.type().is_transient()) mark_unmarked_change(cell, cell.type().name());
-#endif
-  cell.end_turn();
-  if (cell.is_active() && cell.is_changed()) saver_.changed(cell);
-}
-
-void ObjectHost::end_visit(ObjectCell& cell) {
-  if (--cell.visitor_count > 0) return;
+void ObjectHost::end_last_visit(ObjectCell& cell) {
   if (cell.is_active() || cell.quiet_visitor_count > 0) {
     cell.used_at = coroutine::Scheduler::current().turn_time();
     auto& by_use = cell.type().by_use;

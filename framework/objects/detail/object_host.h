@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -98,8 +99,9 @@ class ObjectHost {
 
   // Calls a function of the object. An exception becomes an error of the call, and the object lives
   // on. `where` names the function, "package.Counter/Add".
-  template <typename F>
-  Result<void> without_exceptions(const ObjectCell& cell, std::string_view where, F&& function) {
+  template <typename Where, typename F>
+  [[gnu::always_inline]] Result<void> without_exceptions(const ObjectCell& cell, const Where& where,
+                                                         F&& function) {
     try {
       return std::forward<F>(function)();
     } catch (const std::exception& exception) {
@@ -187,6 +189,9 @@ class ObjectHost {
 
   using Released = std::pair<const Ownership*, Partition>;
 
+  Result<void> find_and_serve(HostedType& type, const rpc::Method& method,
+                              const google::protobuf::Message& request, rpc::Context& context,
+                              rpc::Messages& sink, Partition partition);
   bool is_on_the_move(const ObjectCell& cell) const;
   Result<void> wait_for_move(HostedType& type, const rpc::Context& context);
   Result<void> check_may_wait_for_move() const;
@@ -200,6 +205,9 @@ class ObjectHost {
   // Takes a turn and makes the object ready for the handler.
   Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                      const rpc::Context& context);
+  // The same for a call that has to wait for something.
+  Result<void> wait_to_begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
+                             const rpc::Context& context);
   Result<void> check_may_wait(const Turn& turn, const rpc::Method& method, bool is_shared) const;
   bool shares_turns(std::string_view method) const;
   const ObjectCell* cell_of(const CallChain::Link& caller) const;
@@ -211,6 +219,12 @@ class ObjectHost {
   Result<void> invoke(Turn& turn, const rpc::Method& method,
                       const google::protobuf::Message& request, rpc::Context& context,
                       rpc::Messages& sink, MessagePipe* stream);
+  // What a call with a remembered request id replies; nothing when it has not been made before.
+  std::optional<Result<void>> reply_again(Turn& turn, const rpc::Method& method,
+                                          const rpc::RequestId& request_id, rpc::Messages& sink);
+  // The error of a call whose handler has failed, when it may leave.
+  Error after_failure(Turn& turn, Gate& gate, const ObjectCell::Handler& handler,
+                      const rpc::Method& method, const rpc::Context& context, Error error);
   Error thrown(const ObjectCell& cell, std::string_view where, const std::string& what);
   static Turn& turn_of(const ObjectCell& cell);
   // Marks a change that was made through a reference which was kept over a write.
@@ -232,8 +246,14 @@ class ObjectHost {
   // write of the object. Suspends without a lease.
   Result<void> check_may_reply(ObjectCell& cell, const rpc::RequestId& request_id, bool is_stored);
   static Error late(const ObjectCell& cell, const rpc::Context& context);
-  void end_turn(ObjectCell& cell);
-  void end_visit(ObjectCell& cell);
+  void end_turn(ObjectCell& cell) {
+#ifndef NDEBUG
+    if (!cell.type().is_transient()) mark_unmarked_change(cell, cell.type().name());
+#endif
+    cell.end_turn();
+    if (cell.is_changed() && cell.is_active()) saver_.changed(cell);
+  }
+  void end_last_visit(ObjectCell& cell);
   void end_quiet_visit(ObjectCell& cell);
 
   bool has_too_many_unsaved() const { return saver_.count() >= options_.unsaved_count_max; }

@@ -6,8 +6,6 @@
 
 namespace corolane::framework::detail {
 
-bool ObjectCell::is_transient() const { return type_.is_transient(); }
-
 Result<void> ObjectCell::prove(Deadline deadline) {
   if (!is_owned()) return moved();
   if (has_lease()) return {};

@@ -159,17 +159,27 @@ bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
 }
 
 Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
-  if (remembers(method_, request_id_)) {
-    RequestLedger& ledger = cell_.ledger(request_id_);
-    ledger.add(request_id_, method_.id, message.SerializeAsString(), cell_.wall_clock().now());
-    if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
-    cell_.mark_changed();
-  }
+  if (remembers(method_, request_id_)) remember(message);
   // The request id may be stored from now on, so the change is stored with it.
   if (method_.durable) cell_.keep_changes();
-  if (auto passed = pass(/*may_end_turn=*/true); !passed) return passed;
+  if (!passes_at_once()) {
+    if (auto passed = pass(/*may_end_turn=*/true); !passed) return passed;
+  }
   turn_.end();
   return out_.reply(message);
+}
+
+void ObjectHost::Gate::remember(const google::protobuf::Message& message) {
+  RequestLedger& ledger = cell_.ledger(request_id_);
+  ledger.add(request_id_, method_.id, message.SerializeAsString(), cell_.wall_clock().now());
+  if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
+  cell_.mark_changed();
+}
+
+[[gnu::always_inline]] inline bool ObjectHost::Gate::passes_at_once() const {
+  if (!turn_.is_held() || method_.durable || COROLANE_SEEDED_BUG(reply_without_proof)) return false;
+  const bool is_stored = cell_.is_changed() && !method_.read_only;
+  return !is_stored && host_.may_reply(cell_, request_id_, Proof::lease);
 }
 
 Result<void> ObjectHost::Gate::write(const google::protobuf::Message& message) {

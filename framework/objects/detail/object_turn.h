@@ -24,7 +24,9 @@ inline bool remembers(const rpc::Method& method, const rpc::RequestId& request_i
 class ObjectHost::Visit {
  public:
   Visit(ObjectHost& host, ObjectCell& cell) : host_(host), cell_(cell) { ++cell.visitor_count; }
-  ~Visit() { host_.end_visit(cell_); }
+  ~Visit() {
+    if (--cell_.visitor_count == 0) host_.end_last_visit(cell_);
+  }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
@@ -93,10 +95,17 @@ class ObjectHost::Turn {
     visitor_.set_shared(is_shared);
     const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
                                     : cell_.turn().try_lock_until(deadline);
-    if (is_taken) state_ = is_shared ? State::shared : State::exclusive;
+    if (is_taken) begin(is_shared);
+    return is_taken;
+  }
+  // A shortcut for the first turn of a call; take() follows when it returns false.
+  bool take_at_once(bool is_shared) {
+    const bool is_taken =
+        is_shared ? cell_.turn().try_shared_shortcut() : cell_.turn().try_shortcut();
     if (!is_taken) return false;
-    visitor_.enter(ObjectVisitor::Stage::inside);
-    if (is_durable_) cell_.begin_durable_turn();
+    is_shared_ = is_shared;
+    visitor_.set_shared(is_shared);
+    begin(is_shared);
     return true;
   }
   // The turn now belongs to a durable method.
@@ -121,12 +130,7 @@ class ObjectHost::Turn {
   // ObjectBase::wait_until().
   Result<bool> wait_until(const std::function<bool()>& predicate, Deadline deadline);
   void end() {
-    const State before = std::exchange(state_, State::none);
-    if (before == State::none) return;
-    visitor_.enter(ObjectVisitor::Stage::leaving);
-    if (before == State::exclusive) cell_.wake_watchers();
-    host_.end_turn(cell_);
-    before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
+    if (is_held()) end_held();
   }
   // Its handler has returned: the object may go.
   void leave() {
@@ -137,6 +141,18 @@ class ObjectHost::Turn {
  private:
   enum class State : std::uint8_t { none, shared, exclusive };
 
+  void begin(bool is_shared) {
+    state_ = is_shared ? State::shared : State::exclusive;
+    visitor_.enter(ObjectVisitor::Stage::inside);
+    if (is_durable_) cell_.begin_durable_turn();
+  }
+  void end_held() {
+    const State before = std::exchange(state_, State::none);
+    visitor_.enter(ObjectVisitor::Stage::leaving);
+    if (before == State::exclusive) cell_.wake_watchers();
+    host_.end_turn(cell_);
+    before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
+  }
   template <typename F>
   Result<void> without(F&& wait);
   Result<void> take_again();
@@ -181,6 +197,10 @@ class ObjectHost::Gate final : public rpc::Messages {
   void undo();
 
  private:
+  void remember(const google::protobuf::Message& message);
+  // The same as pass() for the usual call: nothing has to be stored, and the lease is valid. False:
+  // pass() decides.
+  bool passes_at_once() const;
   // Before a reply the turn may end.
   Result<void> pass(bool may_end_turn = false);
   Result<void> store_and_check(bool may_end_turn);

@@ -88,7 +88,7 @@ AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
   ObjectCell& cell = static_cast<ObjectAlarms&>(alarm->owner()).cell();
   return
       [this, &cell, alarm = std::move(alarm), visit = std::make_unique<QuietVisit>(*this, cell)] {
-        Turn turn(*this, cell, {.what = alarm->label()});
+        Turn turn(*this, cell, {.what = alarm->label().c_str()});
         // An alarm that could not run is retried.
         static_cast<void>(run_unasked(turn, alarm->label(), [&] {
           if (alarm->has_ended()) return;
@@ -101,7 +101,7 @@ AlarmRunner::Run ObjectHost::begin_run(std::shared_ptr<Alarm> alarm) {
 Result<void> ObjectHost::run_in_turn(ObjectCell& cell, const std::string& label,
                                      const std::function<void()>& work) {
   const Visit visit(*this, cell);
-  Turn turn(*this, cell, {.what = label});
+  Turn turn(*this, cell, {.what = label.c_str()});
   return run_unasked(turn, label, work);
 }
 

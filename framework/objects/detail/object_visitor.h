@@ -26,7 +26,7 @@ class ObjectVisitor {
   };
   // The views outlive the visitor.
   struct Facts {
-    std::string_view what;  // "package.Counter/Add", or "save".
+    const char* what;  // "package.Counter/Add", or "save".
     std::string_view peer = {};
     TimePoint arrived_at{};  // The epoch: now.
     Deadline deadline = Deadline::never();
