@@ -28,6 +28,13 @@ bool is_worth_a_retry(const Error& error, const Method& method) {
   return error.code() == Code::resource_exhausted && error.retry_after() > 0ms;
 }
 
+Result<void> check_headers(const Method& method, const CallOptions& options) {
+  if (options.headers == nullptr) return {};
+  auto sendable = options.headers->check();
+  if (sendable) return {};
+  return std::move(sendable.error()).with_context(method.full_name).with_not_executed();
+}
+
 // The error of a call that failed before its request was sent.
 template <typename T>
 Error not_sent(Result<T>& failed) {
@@ -38,11 +45,7 @@ Error not_sent(Result<T>& failed) {
 
 Result<void> Client::Impl::make_with_extension(OutgoingCall& call, Make make,
                                                const google::protobuf::Message* reply) {
-  if (call.options.headers != nullptr) {
-    if (auto sendable = call.options.headers->check(); !sendable) {
-      return std::move(sendable.error()).with_context(call.method.full_name).with_not_executed();
-    }
-  }
+  if (auto sendable = check_headers(call.method, call.options); !sendable) return sendable;
   const ExtensionBytes extension(call.trace, call.options.principal, call.options.object,
                                  call.options.headers);
   auto made = make(call, extension.view());
@@ -66,17 +69,37 @@ Deadline Client::Impl::deadline_of(const Method& method, const CallOptions& opti
   return scope == nullptr ? own : earlier(own, scope->deadline_of_calls());
 }
 
-Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,
-                                google::protobuf::Message& reply, CallOptions options) {
-  ++task_count_;
-  ++statistics_.call_count;
-  retries_.call_made();
-  auto result = with_filters(
+// Most clients have no filters, and only filters change the options: they need no copy.
+inline Result<void> Client::Impl::call_without_filters(const Method& method,
+                                                       const google::protobuf::Message& request,
+                                                       google::protobuf::Message& reply,
+                                                       const CallOptions& options) {
+  if (auto sendable = check_headers(method, options); !sendable) return sendable;
+  const CallScope* const scope = CallScope::current();
+  const ExtensionBytes extension(scope == nullptr ? TraceContext{} : scope->trace,
+                                 options.principal, options.object, options.headers);
+  return call_until_final(method, request, reply, options, extension.view());
+}
+
+Result<void> Client::Impl::call_with_filters(const Method& method,
+                                             const google::protobuf::Message& request,
+                                             google::protobuf::Message& reply,
+                                             CallOptions options) {
+  return with_filters(
       method, request, options,
       [&](const OutgoingCall& call, std::string_view extension) {
         return call_until_final(method, request, reply, call.options, extension);
       },
       &reply);
+}
+
+Result<void> Client::Impl::call(const Method& method, const google::protobuf::Message& request,
+                                google::protobuf::Message& reply, const CallOptions& options) {
+  ++task_count_;
+  ++statistics_.call_count;
+  retries_.call_made();
+  auto result = options_.filters.empty() ? call_without_filters(method, request, reply, options)
+                                         : call_with_filters(method, request, reply, options);
   if (!result) {
     ++statistics_.error_count;
     ++statistics_.error_counts[static_cast<std::size_t>(result.error().code())];

@@ -27,7 +27,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   ~Impl();
 
   Result<void> call(const Method& method, const google::protobuf::Message& request,
-                    google::protobuf::Message& reply, CallOptions options);
+                    google::protobuf::Message& reply, const CallOptions& options);
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       CallOptions options);
   Result<void> wait_until_connected(Deadline deadline);
@@ -66,6 +66,10 @@ class Client::Impl final : private detail::ClientConnection::Host {
   static Result<void> make_with_extension(OutgoingCall& call, Make make,
                                           const google::protobuf::Message* reply);
 
+  Result<void> call_without_filters(const Method& method, const google::protobuf::Message& request,
+                                    google::protobuf::Message& reply, const CallOptions& options);
+  Result<void> call_with_filters(const Method& method, const google::protobuf::Message& request,
+                                 google::protobuf::Message& reply, CallOptions options);
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const CallOptions& options,
                                 std::string_view extension);
