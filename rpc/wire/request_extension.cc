@@ -11,6 +11,7 @@
 namespace corolane::rpc {
 namespace {
 
+using detail::wire_tag;
 using detail::WireReader;
 using detail::WireSize;
 using detail::WireType;
@@ -73,6 +74,17 @@ void write(const ObjectTarget& target, Out& out) {
   }
 }
 
+// Whether it fits into the small memory of an ExtensionBytes, beside a trace.
+bool is_short(const ObjectTarget& target) {
+  // The numbers, and a tag and a size for each text and for the whole.
+  constexpr std::size_t numbers_bytes = 9 + 9 + 11 + 3 * 2 + 2;
+  constexpr std::size_t trace_bytes = 3 * 9 + 2;
+  constexpr std::size_t texts_bytes_max = ExtensionBytes::small_bytes - numbers_bytes - trace_bytes;
+  const std::size_t texts_bytes =
+      target.id.size() + target.request_id.caller.size() + target.request_id.scope.size();
+  return target.chain.empty() && texts_bytes <= texts_bytes_max;
+}
+
 template <typename Out>
 void write(const Principal& principal, Out& out) {
   out.bytes(WirePrincipal::kIdFieldNumber, principal.id);
@@ -126,26 +138,37 @@ bool read_usual(std::string_view bytes, WireObject& object) {
   std::uint64_t sequence = 0;
   if (object.chain_size() > 0) object.mutable_chain()->Clear();
   WireReader reader(bytes);
+  reader.take_bytes(WireObject::kIdFieldNumber, id);
+  reader.take_fixed(WireObject::kNodeEpochFieldNumber, node_epoch);
+  reader.take_fixed(WireObject::kPartitionEpochFieldNumber, partition_epoch);
   for (WireReader::Field field; reader.next(field);) {
-    if (field.is(WireObject::kIdFieldNumber, WireType::bytes)) {
-      id = field.bytes;
-    } else if (field.is(WireObject::kNodeEpochFieldNumber, WireType::fixed)) {
-      node_epoch = field.number;
-    } else if (field.is(WireObject::kPartitionEpochFieldNumber, WireType::fixed)) {
-      partition_epoch = field.number;
-    } else if (field.is(WireObject::kRequestCallerFieldNumber, WireType::bytes)) {
-      caller = field.bytes;
-    } else if (field.is(WireObject::kRequestSequenceFieldNumber, WireType::number)) {
-      sequence = field.number;
-    } else if (field.is(WireObject::kChainFieldNumber, WireType::bytes)) {
-      if (!parse(*object.add_chain(), field.bytes)) return false;
-    } else if (field.is(WireObject::kRequestScopeFieldNumber, WireType::bytes)) {
-      scope = field.bytes;
-    } else {
-      return false;
+    switch (field.tag) {
+      case wire_tag(WireObject::kIdFieldNumber, WireType::bytes):
+        id = field.bytes;
+        break;
+      case wire_tag(WireObject::kNodeEpochFieldNumber, WireType::fixed):
+        node_epoch = field.number;
+        break;
+      case wire_tag(WireObject::kPartitionEpochFieldNumber, WireType::fixed):
+        partition_epoch = field.number;
+        break;
+      case wire_tag(WireObject::kRequestCallerFieldNumber, WireType::bytes):
+        caller = field.bytes;
+        break;
+      case wire_tag(WireObject::kRequestSequenceFieldNumber, WireType::number):
+        sequence = field.number;
+        break;
+      case wire_tag(WireObject::kChainFieldNumber, WireType::bytes):
+        if (!parse(*object.add_chain(), field.bytes)) return false;
+        break;
+      case wire_tag(WireObject::kRequestScopeFieldNumber, WireType::bytes):
+        scope = field.bytes;
+        break;
+      default:
+        return false;
     }
   }
-  object.set_id(id.data(), id.size());
+  set(id, object.id(), [&] { return object.mutable_id(); });
   object.set_node_epoch(node_epoch);
   object.set_partition_epoch(partition_epoch);
   set(caller, object.request_caller(), [&] { return object.mutable_request_caller(); });
@@ -164,26 +187,39 @@ bool read_usual(std::string_view bytes, RequestExtension& extension) {
   bool has_principal = false;
   if (extension.headers_size() > 0) extension.mutable_headers()->Clear();
   WireReader reader(bytes);
+  std::string_view object;
+  reader.take_bytes(RequestExtension::kObjectFieldNumber, object);
+  if (object.data() != nullptr) {
+    has_object = true;
+    if (!read_usual(object, *extension.mutable_object())) return false;
+  }
   for (WireReader::Field field; reader.next(field);) {
-    if (field.is(RequestExtension::kTraceIdHighFieldNumber, WireType::fixed)) {
-      trace_id_high = field.number;
-    } else if (field.is(RequestExtension::kTraceIdLowFieldNumber, WireType::fixed)) {
-      trace_id_low = field.number;
-    } else if (field.is(RequestExtension::kParentSpanIdFieldNumber, WireType::fixed)) {
-      parent_span_id = field.number;
-    } else if (field.is(RequestExtension::kTraceFlagsFieldNumber, WireType::number)) {
-      trace_flags = static_cast<std::uint32_t>(field.number);
-    } else if (field.is(RequestExtension::kObjectFieldNumber, WireType::bytes) && !has_object) {
-      has_object = true;
-      if (!read_usual(field.bytes, *extension.mutable_object())) return false;
-    } else if (field.is(RequestExtension::kPrincipalFieldNumber, WireType::bytes) &&
-               !has_principal) {
-      has_principal = true;
-      if (!parse(*extension.mutable_principal(), field.bytes)) return false;
-    } else if (field.is(RequestExtension::kHeadersFieldNumber, WireType::bytes)) {
-      if (!parse(*extension.add_headers(), field.bytes)) return false;
-    } else {
-      return false;
+    switch (field.tag) {
+      case wire_tag(RequestExtension::kTraceIdHighFieldNumber, WireType::fixed):
+        trace_id_high = field.number;
+        break;
+      case wire_tag(RequestExtension::kTraceIdLowFieldNumber, WireType::fixed):
+        trace_id_low = field.number;
+        break;
+      case wire_tag(RequestExtension::kParentSpanIdFieldNumber, WireType::fixed):
+        parent_span_id = field.number;
+        break;
+      case wire_tag(RequestExtension::kTraceFlagsFieldNumber, WireType::number):
+        trace_flags = static_cast<std::uint32_t>(field.number);
+        break;
+      case wire_tag(RequestExtension::kObjectFieldNumber, WireType::bytes):
+        if (std::exchange(has_object, true)) return false;
+        if (!read_usual(field.bytes, *extension.mutable_object())) return false;
+        break;
+      case wire_tag(RequestExtension::kPrincipalFieldNumber, WireType::bytes):
+        if (std::exchange(has_principal, true)) return false;
+        if (!parse(*extension.mutable_principal(), field.bytes)) return false;
+        break;
+      case wire_tag(RequestExtension::kHeadersFieldNumber, WireType::bytes):
+        if (!parse(*extension.add_headers(), field.bytes)) return false;
+        break;
+      default:
+        return false;
     }
   }
   extension.set_trace_id_high(trace_id_high);
@@ -209,6 +245,17 @@ void set_trace(const TraceContext& trace, RequestExtension& extension) {
 ExtensionBytes::ExtensionBytes(const TraceContext& trace, const Principal* principal,
                                const ObjectTarget* object, const Headers* headers) {
   if (principal != nullptr && principal->is_anonymous()) principal = nullptr;
+  const bool has_more = principal != nullptr || (headers != nullptr && !headers->empty());
+  if (!has_more && (object == nullptr || is_short(*object))) {
+    WireWriter writer(small_.data());
+    write(trace, writer);
+    if (object != nullptr) {
+      writer.short_message(RequestExtension::kObjectFieldNumber,
+                           [&](auto& inside) { write(*object, inside); });
+    }
+    view_ = {small_.data(), static_cast<std::size_t>(writer.at() - small_.data())};
+    return;
+  }
   const auto write_all = [&](auto& out) {
     write(trace, out);
     if (object != nullptr) {
@@ -285,17 +332,18 @@ ReceivedTarget::ReceivedTarget(const RequestExtension& extension, Door door)
     : has_target_(extension.has_object()) {
   if (!has_target_) return;
   const WireObject& object = extension.object();
-  target_ = {
-      .id = object.id(),
-      .request_id = {.caller = object.request_caller(), .sequence = object.request_sequence()}};
+  target_.id = object.id();
+  target_.request_id.caller = object.request_caller();
+  target_.request_id.sequence = object.request_sequence();
   if (door == Door::clients) return;
+  target_.node_epoch = object.node_epoch();
+  target_.partition_epoch = object.partition_epoch();
+  target_.request_id.scope = object.request_scope();
+  if (object.chain_size() == 0) return;
   chain_.reserve(static_cast<std::size_t>(object.chain_size()));
   for (const WireObjectCall& call : object.chain()) {
     chain_.push_back({.method = call.method(), .id = call.id()});
   }
-  target_.node_epoch = object.node_epoch();
-  target_.partition_epoch = object.partition_epoch();
-  target_.request_id.scope = object.request_scope();
   target_.chain = chain_;
 }
 

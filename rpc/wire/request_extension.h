@@ -24,6 +24,8 @@ class RequestExtension;
 // The bytes of a RequestExtension. Small ones, such as a trace alone, cost no allocation.
 class ExtensionBytes {
  public:
+  static constexpr std::size_t small_bytes = 128;
+
   // All but the trace may be null.
   ExtensionBytes(const TraceContext& trace, const Principal* principal, const ObjectTarget* object,
                  const Headers* headers = nullptr);
@@ -34,7 +36,7 @@ class ExtensionBytes {
   std::string_view view() const { return view_; }
 
  private:
-  std::array<char, 128> small_;
+  std::array<char, small_bytes> small_;
   std::string large_;
   std::string_view view_;
 };

@@ -27,6 +27,11 @@ namespace corolane::rpc::detail {
 
 enum class WireType : std::uint8_t { number = 0, fixed = 1, bytes = 2 };
 
+// The byte before the value of a field.
+constexpr std::uint8_t wire_tag(int field, WireType type) {
+  return static_cast<std::uint8_t>(field << 3 | static_cast<int>(type));
+}
+
 // The bytes of a number of variable length.
 constexpr std::size_t varint_bytes(std::uint64_t number) {
   return (static_cast<std::size_t>(std::bit_width(number | 1)) + 6) / 7;
@@ -91,6 +96,16 @@ class WireWriter {
     begin(field, inside.count());
     put(*this);
   }
+  // The same for a message of less than 128 bytes, which need not be counted before.
+  template <typename F>
+  void short_message(int field, const F& put) {
+    tag(field, WireType::bytes);
+    char* const size = at_++;
+    put(*this);
+    *size = static_cast<char>(at_ - size - 1);
+  }
+  // Where the next byte would be written.
+  const char* at() const { return at_; }
 
  private:
   void tag(int field, WireType type) {
@@ -112,17 +127,27 @@ class WireWriter {
 class WireReader {
  public:
   struct Field {
-    int field = 0;
-    WireType type = WireType::number;
+    std::uint8_t tag = 0;         // wire_tag() of its number and type.
     std::uint64_t number = 0;     // Also of a fixed one.
     std::string_view bytes = {};  // Also those of a message.
-
-    bool is(int its_number, WireType its_type) const {
-      return field == its_number && type == its_type;
-    }
   };
 
   explicit WireReader(std::string_view bytes) : left_(bytes) {}
+
+  // Take the next field, when it is that one and its length or its number has one byte: for the
+  // usual fields in their order. Otherwise they change nothing, and next() reads what is left.
+  void take_bytes(int field, std::string_view& value) {
+    if (!begins_with(wire_tag(field, WireType::bytes)) || left_.size() < 2) return;
+    const auto size = static_cast<std::uint8_t>(left_[1]);
+    if (size >= 0x80 || size > left_.size() - 2) return;
+    value = left_.substr(2, size);
+    left_.remove_prefix(std::size_t{2} + size);
+  }
+  void take_fixed(int field, std::uint64_t& value) {
+    if (!begins_with(wire_tag(field, WireType::fixed)) || left_.size() <= sizeof value) return;
+    left_.remove_prefix(1);
+    value = fixed();
+  }
 
   // False at the end of the bytes, and for a field that cannot be read, or has another type than
   // the three above: then is_broken().
@@ -130,8 +155,8 @@ class WireReader {
     if (left_.empty()) return false;
     std::uint64_t tag = 0;
     if (!varint(tag)) return false;
-    field.field = static_cast<int>(tag >> 3);
     is_broken_ = tag >> 3 == 0 || tag >> 3 > field_max || !value(tag & 7, field);
+    field.tag = static_cast<std::uint8_t>(tag);
     return !is_broken_;
   }
   bool is_broken() const { return is_broken_; }
@@ -140,17 +165,12 @@ class WireReader {
   static constexpr std::uint64_t field_max = 15;
 
   bool value(std::uint64_t type, Field& field) {
-    field.type = static_cast<WireType>(type);
-    switch (field.type) {
+    switch (static_cast<WireType>(type)) {
       case WireType::number:
         return varint(field.number);
       case WireType::fixed:
         if (left_.size() < sizeof field.number) return false;
-        std::memcpy(&field.number, left_.data(), sizeof field.number);
-        if constexpr (std::endian::native == std::endian::big) {
-          field.number = std::byteswap(field.number);
-        }
-        left_.remove_prefix(sizeof field.number);
+        field.number = fixed();
         return true;
       case WireType::bytes: {
         std::uint64_t size = 0;
@@ -163,6 +183,17 @@ class WireReader {
     return false;
   }
 
+  bool begins_with(std::uint8_t tag) const {
+    return !left_.empty() && static_cast<std::uint8_t>(left_.front()) == tag;
+  }
+  // There must be 8 bytes.
+  std::uint64_t fixed() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, left_.data(), sizeof value);
+    if constexpr (std::endian::native == std::endian::big) value = std::byteswap(value);
+    left_.remove_prefix(sizeof value);
+    return value;
+  }
   bool varint(std::uint64_t& value) {
     // Most numbers here have one byte: tags and lengths.
     if (!left_.empty() && static_cast<std::uint8_t>(left_.front()) < 0x80) {

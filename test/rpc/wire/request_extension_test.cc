@@ -186,6 +186,25 @@ TEST(RequestExtensionTest, AnyBytesMeanWhatTheyMeanToProtobuf) {
 }
 
 // Covers the size at which the bytes move to the heap.
+TEST(RequestExtensionTest, AnIdOfAnyLengthIsWrittenAsProtobufWritesIt) {
+  TraceContext trace;
+  trace.trace_id.fill(std::byte{0xff});
+  trace.span_id = ~std::uint64_t{0};
+  trace.is_sampled = true;
+  for (std::size_t size = 0; size <= 140; ++size) {
+    const std::string id(size, 'i');
+    const ObjectTarget target = {
+        .id = id,
+        .node_epoch = ~std::uint64_t{0},
+        .partition_epoch = ~std::uint64_t{0},
+        .request_id = {.caller = "ada", .sequence = ~std::uint64_t{0}, .scope = "s"}};
+    const RequestExtension extension = read(ExtensionBytes(trace, nullptr, &target).view());
+    EXPECT_EQ(extension.object().id(), id);
+    EXPECT_EQ(extension.object().request_sequence(), ~std::uint64_t{0});
+    EXPECT_EQ(trace_of(extension), trace);
+  }
+}
+
 TEST(RequestExtensionTest, AnObjectMayHaveALongId) {
   for (std::size_t size = 0; size < 400; ++size) {
     const std::string id(size, 'x');
