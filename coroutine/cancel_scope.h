@@ -18,9 +18,22 @@
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
+class CancelScope;
+
 namespace detail {
+
 struct TaskControl;
-}
+
+void arm_late_timers(TaskControl& task);
+
+// The values of a part.
+struct PartLocals : TaskLocals {
+  PartLocals(TaskLocals* outer, CancelScope& its_part) : TaskLocals(outer), part(its_part) {}
+
+  CancelScope& part;
+};
+
+}  // namespace detail
 
 // Belongs to the task that made it; nested parts end in reverse order. Begins with the values that
 // a spawned task would inherit, as copies of its own, each made when the part first asks for it;
@@ -39,10 +52,20 @@ class [[nodiscard]] CancelScope : private Timer {
   bool is_cancelled() const { return is_cancelled_; }
 
  private:
+  friend void detail::arm_late_timers(detail::TaskControl& task);
+
+  // The part that has these values; null when the task itself has them.
+  static CancelScope* part_of(detail::TaskControl& task, detail::TaskLocals* locals);
+  static void arm_late(CancelScope* part);
+
   detail::TaskControl& task_;
   bool is_cancelled_ = false;
+  // Most parts end before they suspend, so the timer is armed when that happens. Until then it
+  // keeps its planned deadline; the outer parts may be late, too.
+  bool is_late_ = true;
+  const bool is_in_late_one_;               // The task had late timers before.
   detail::TaskLocals* const outer_locals_;  // Null when the task had none.
-  detail::TaskLocals locals_;
+  detail::PartLocals locals_;
 };
 
 // Whether the running task has three quarters of `stack_size_bytes` left: as good as a newly

@@ -14,6 +14,7 @@ void TaskAccess::explore_suspension(Deadline deadline, Cancellation cancellation
   if ((task->flags & TaskHead::no_suspend_flag) != 0) return;
   if (cancellation == Cancellation::observe && task->is_cancelled()) return;
   if (!chooses_suspension()) return;
+  if ((task->flags & TaskHead::late_timers_flag) != 0) arm_late_timers(*task);
   // Does what yield() does, also for a task with other flags.
   Switcher& scheduler = *Switcher::current_;
   scheduler.suspend(*task, scheduler.ready_.push(task, nullptr).frame);

@@ -33,6 +33,16 @@ NoSuspend::~NoSuspend() {
   }
 }
 
+bool detail::TaskAccess::may_yield(TaskControl& task) {
+  if ((task.flags & TaskHead::late_timers_flag) != 0) arm_late_timers(task);
+  return task.flags == 0;
+}
+
+void detail::prepare_suspension(TaskControl& task) {
+  if ((task.flags & TaskHead::late_timers_flag) != 0) arm_late_timers(task);
+  check_may_suspend(task);
+}
+
 void detail::check_may_suspend(const TaskControl& task) {
   if ((task.flags & TaskHead::no_suspend_flag) == 0) return;
   const std::source_location& place = innermost->place();

@@ -199,7 +199,12 @@ class Strand : public Wait {
 // cancellation.
 class TaskStrand : public Strand {
  public:
-  explicit TaskStrand(TaskControl& task) : Strand(Kind::of_task, task.scheduler), task_(task) {}
+  explicit TaskStrand(TaskControl& task) : Strand(Kind::of_task, task.scheduler), task_(task) {
+    // The child may arm its timers before the task suspends.
+    if ((task.flags & TaskHead::late_timers_flag) != 0) [[unlikely]] {
+      arm_late_timers(task);
+    }
+  }
 
   // Runs `child` to its end: up to its first wait on the stack of the task, then on the loop's.
   [[gnu::always_inline]] void run_to_end(std::coroutine_handle<> child) {

@@ -97,8 +97,21 @@ inline TaskControl::TaskControl(Switcher& owner, const Stack& own_stack, TaskGro
   }
 }
 
+inline void TaskControl::set_flag(std::uint8_t flag) {
+  if (flags == 0) ++scheduler.flagged_count_;
+  flags |= flag;
+}
+
+inline void TaskControl::clear_flag(std::uint8_t flag) {
+  const bool had_flags = flags != 0;
+  flags &= static_cast<std::uint8_t>(~flag);
+  if (had_flags && flags == 0) --scheduler.flagged_count_;
+}
+
 // Aborts when the task, which is about to suspend, is inside a NoSuspend.
 void check_may_suspend(const TaskControl& task);
+// For a running task that has flags, and is about to suspend: both.
+void prepare_suspension(TaskControl& task);
 
 class TaskAccess {
  public:
@@ -137,11 +150,13 @@ class TaskAccess {
   [[gnu::always_inline]] static std::uint8_t yield() {
     TaskControl& task = running();
     Switcher& scheduler = *Switcher::current_;
-    if (scheduler.flagged_count_ == 0 || task.flags == 0) [[likely]] {
+    if (scheduler.flagged_count_ == 0 || task.flags == 0 || may_yield(task)) [[likely]] {
       scheduler.suspend(task, scheduler.ready_.push(&task, nullptr).frame);
     }
     return Switcher::current_->flagged_count_ == 0 ? std::uint8_t{0} : Switcher::running_->flags;
   }
+  // For a task that has flags.
+  static bool may_yield(TaskControl& task);
   static bool explores_suspensions() { return Switcher::explores_suspensions_; }
   // Implement might_suspend() in a scheduler that explores suspensions.
   static bool chooses_suspension();
@@ -153,8 +168,8 @@ class TaskAccess {
 
   // Suspends the running task until it is made ready.
   [[gnu::always_inline]] static void suspend(TaskControl& task, TaskState state) {
-    if ((task.flags & TaskHead::no_suspend_flag) != 0) [[unlikely]] {
-      check_may_suspend(task);
+    if ((task.flags & (TaskHead::no_suspend_flag | TaskHead::late_timers_flag)) != 0) [[unlikely]] {
+      prepare_suspension(task);
     }
     task.state = state;
     task.state_since = task.scheduler.turn_time_;

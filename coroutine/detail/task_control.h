@@ -52,17 +52,20 @@ struct TaskHead : Context {
 
   // Reasons why the task may not simply suspend.
   static constexpr std::uint8_t cancelled_flag = 1;
-  static constexpr std::uint8_t no_suspend_flag = 2;  // Only the running task sets it.
-  // Above these flags: the number of its cancelled parts that have not ended.
-  static constexpr std::uint8_t cancelled_part_unit = 4;
+  static constexpr std::uint8_t no_suspend_flag = 2;      // Only the running task sets it.
+  static constexpr std::uint8_t cancelled_part_flag = 4;  // Some parts that have not ended.
+  // Parts begun since the last suspension have deadlines: the next one arms their timers. Only
+  // while the task runs.
+  static constexpr std::uint8_t late_timers_flag = 8;
 
   std::uint8_t flags = 0;
   TaskState state = TaskState::ready;  // Also while the task runs.
   bool has_begun = false;
-  bool is_member : 1;              // Belongs to a group instead of a handle.
-  bool is_control : 1 = false;     // Control work, which runs first; set by spawning.
-  bool has_locals = false;         // Has values of its own: TaskTop::locals has begun.
-  bool stack_is_measured = false;  // See SpawnSites.
+  bool is_member : 1;                  // Belongs to a group instead of a handle.
+  bool is_control : 1 = false;         // Control work, which runs first; set by spawning.
+  bool stack_is_measured : 1 = false;  // See SpawnSites.
+  std::uint8_t cancelled_part_count = 0;
+  bool has_locals = false;  // Has values of its own: TaskTop::locals has begun.
   // One for the running task, one for the handle until that gives it up.
   std::uint8_t reference_count = 1;
   std::uint8_t stack_size_class;
@@ -111,10 +114,10 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   // One of its parts, CancelScope, is cancelled, in the same way; or has ended.
   void cancel_part();
   void end_cancelled_part();
-  bool is_cancelled() const { return (flags & ~no_suspend_flag) != 0; }
+  bool is_cancelled() const { return (flags & (cancelled_flag | cancelled_part_flag)) != 0; }
   // Also update Switcher::flagged_count_.
-  void set_flag(std::uint8_t flag);
-  void clear_flag(std::uint8_t flag);
+  inline void set_flag(std::uint8_t flag);
+  inline void clear_flag(std::uint8_t flag);
   std::string_view name() const { return {top().name_text.data(), top().name_size}; }
   void set_name(std::string_view name);
 
@@ -131,6 +134,9 @@ struct TaskControl : TaskHead, ListNode<struct AllTasksTag> {
   TaskLocals& locals() const { return *top().current_locals; }
   TaskLocals& begin_locals();
 };
+
+// Arms the timers of the running task's parts (CancelScope).
+void arm_late_timers(TaskControl& task);
 
 inline TaskLocals& TaskControl::begin_locals() {
   if (!has_locals) {

@@ -35,12 +35,21 @@ class TaskWait : public Wait {
   TaskControl& task_;
 };
 
+// Called before the timer of a wait is armed, when the task has flags: the timers of its parts come
+// first, as they would if they were not late.
+inline void begin_wait(TaskControl& task) {
+  if ((task.flags & TaskHead::late_timers_flag) != 0) arm_late_timers(task);
+}
+
 // Implements WaitQueue::wait().
 [[gnu::always_inline]] inline Wake wait_in(WaitQueue& queue, Deadline deadline,
                                            Cancellation cancellation, void* slot) {
   TaskControl& task = TaskAccess::running();
   const bool observes_cancellation = cancellation == Cancellation::observe;
-  if (observes_cancellation && task.is_cancelled()) return Wake::cancelled;
+  if (task.flags != 0) [[unlikely]] {
+    if (observes_cancellation && task.is_cancelled()) return Wake::cancelled;
+    begin_wait(task);
+  }
   if (deadline <= Deadline::at(task.scheduler.turn_time())) return Wake::deadline;
 
   Place place;

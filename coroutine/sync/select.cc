@@ -20,6 +20,7 @@ Result<std::size_t> wait_at(std::span<Place> places, Deadline deadline) {
     for (Place& place : places) place.unlink();
     return wake_error(task.is_cancelled() ? Wake::cancelled : Wake::deadline, waiting_for);
   }
+  begin_wait(task);
   wait.suspend(deadline, /*observes_cancellation=*/true, waiting_for);
   if (wait.wake() != Wake::notified) return wake_error(wait.wake(), waiting_for);
   return wait.notified_place();

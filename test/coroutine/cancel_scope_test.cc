@@ -6,10 +6,13 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_local.h"
@@ -54,6 +57,53 @@ TEST(CancelScopeTest, ADeadlineThatHasPassedCancelsAtOnce) {
   const CancelScope part(Deadline::passed());
   EXPECT_TRUE(part.is_cancelled());
   EXPECT_THAT(sleep_for(1ns), fails_with(Code::cancelled));
+}
+
+TEST(CancelScopeTest, ItsTimerIsArmedWhenItsTaskFirstSuspends) {
+  auto task = spawn("task", [] {
+    TimerWheel& timers = Scheduler::current().timers();
+    const std::size_t before = timers.armed_count();
+    {
+      const CancelScope part(Deadline::after(1s));
+    }
+    const CancelScope outer(Deadline::after(2s));
+    {
+      const CancelScope inner(Deadline::after(1s));
+      EXPECT_EQ(timers.armed_count(), before);
+      EXPECT_TRUE(yield());
+      EXPECT_EQ(timers.armed_count(), before + 2);
+    }
+    EXPECT_EQ(timers.armed_count(), before + 1);
+    const CancelScope second(Deadline::after(1s));
+    EXPECT_EQ(timers.armed_count(), before + 1);
+    EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled));
+    EXPECT_TRUE(second.is_cancelled());
+    EXPECT_FALSE(outer.is_cancelled());
+  });
+  EXPECT_TRUE(task.join(Deadline::never()));
+}
+
+TEST(CancelScopeTest, AWaitUntilItsOwnDeadlineIsCancelled) {
+  const Deadline deadline = Deadline::after(50ms);
+  const CancelScope outer(deadline);
+  const CancelScope inner(deadline);
+  Event never("never");
+  EXPECT_THAT(never.wait(deadline), fails_with(Code::cancelled));
+  EXPECT_TRUE(outer.is_cancelled());
+}
+
+TEST(CancelScopeTest, AValueThatSuspendsAtTheEndOfAPartIsCancelledWithTheOuterOne) {
+  struct Sleeper {
+    ~Sleeper() { EXPECT_THAT(sleep_for(1h), fails_with(Code::cancelled)); }
+  };
+  static TaskLocal<std::unique_ptr<Sleeper>> sleeper;
+  const TimePoint start = now();
+  const CancelScope outer(Deadline::after(50ms));
+  {
+    const CancelScope inner(Deadline::after(10ms));
+    sleeper.set(std::make_unique<Sleeper>());
+  }
+  EXPECT_EQ(now() - start, 50ms);
 }
 
 TEST(CancelScopeTest, AnotherTaskCancelsIt) {
