@@ -13,24 +13,24 @@ namespace corolane::framework::detail {
 Result<FeedPlace> ObjectRouter::attach(const Feed& feed) {
   const Route& route = route_of_type(feed.type());
   Attaching attaching{.number = feed.number(), .place = {}};
-  auto attached = call_until_final({.method = follow_method,
-                                    .route = route,
-                                    .id = feed.id(),
-                                    .request = AttachRequest::default_instance(),
-                                    .reply = nullptr,
-                                    .options = {},
-                                    .principal = nullptr,
-                                    .chain = nullptr,
-                                    .deadline = Deadline::after(follow_method.timeout),
-                                    .partition = route.partition_of(feed.id()),
-                                    .feed = &attaching});
+  auto attached = call_for_feed({.method = follow_method,
+                                 .route = route,
+                                 .id = feed.id(),
+                                 .request = AttachRequest::default_instance(),
+                                 .reply = nullptr,
+                                 .options = {},
+                                 .principal = nullptr,
+                                 .chain = nullptr,
+                                 .deadline = Deadline::after(follow_method.timeout),
+                                 .partition = route.partition_of(feed.id()),
+                                 .feed = &attaching});
   if (!attached) return std::move(attached.error());
   return attaching.place;
 }
 
 FeedOwner ObjectRouter::owner_of(const Feed& feed) {
   const Route& route = route_of_type(feed.type());
-  const OwnerMark mark = locate(route, route.partition_of(feed.id())).mark();
+  const OwnerMark mark = place_of(route, route.partition_of(feed.id())).mark();
   return {.node_epoch = mark.node_epoch, .partition_epoch = mark.partition_epoch};
 }
 

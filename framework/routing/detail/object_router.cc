@@ -286,6 +286,12 @@ Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const 
   return result ? std::move(result) : call_again(call, place, tried, std::move(result));
 }
 
+ObjectRouter::Place ObjectRouter::place_of(const Route& route, Partition partition) const {
+  return locate(route, partition);
+}
+
+Result<void> ObjectRouter::call_for_feed(const Call& call) { return call_until_final(call); }
+
 [[gnu::always_inline]] inline Result<void> ObjectRouter::call_or_stream(
     const rpc::Method& method, const std::string& id, const google::protobuf::Message& request,
     google::protobuf::Message* reply, NotedSink* stream, const rpc::CallOptions& options) {

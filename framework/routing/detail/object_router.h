@@ -192,6 +192,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               const rpc::CallOptions& options);
   Result<void> may_call(const Call& call) const;
   Result<void> call_until_final(const Call& call);
+  // The same two for other files: every call has those inlined.
+  Place place_of(const Route& route, Partition partition) const;
+  Result<void> call_for_feed(const Call& call);
   Result<void> call_again(const Call& call, Place place, OwnerMark tried, Result<void> result);
   Result<void> call_at(Place& place, const Call& call);
   Result<void> call_elsewhere(Place& place, const Call& call);
