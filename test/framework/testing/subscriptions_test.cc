@@ -167,7 +167,7 @@ class Mirrors final : public rpc::Service {
 };
 
 TEST(SubscriptionSeedsTest, TheOrderHoldsWhileNodesFailAndLinksBreak) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Heard heard;
     SimulatedCluster cluster({.seed = seed, .nodes = 3, .shards = {}}, [&](framework::Node& node) {
@@ -183,7 +183,7 @@ TEST(SubscriptionSeedsTest, TheOrderHoldsWhileNodesFailAndLinksBreak) {
         test::RoomClient room(cluster.router(std::to_string(i)), std::to_string(i));
         while (!is_over) {
           static_cast<void>(room.say_for_good(test::say_request("hello")));
-          static_cast<void>(coroutine::sleep_for(50ms));
+          static_cast<void>(coroutine::sleep_for(200ms));
         }
       });
     }
@@ -196,8 +196,11 @@ TEST(SubscriptionSeedsTest, TheOrderHoldsWhileNodesFailAndLinksBreak) {
         cluster.partition({victim}, {(victim + 1) % 3, (victim + 2) % 3});
       }
       cluster.run_for(8s);
-      heard.said_counts.clear();
       if (round % 2 == 0) {
+        // Its next life may have fewer shards.
+        const std::string place = cluster.node_host(victim).name() + " ";
+        std::erase_if(heard.said_counts,
+                      [&](const auto& entry) { return entry.first.starts_with(place); });
         cluster.restart(victim);
       } else {
         cluster.heal();
