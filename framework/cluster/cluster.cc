@@ -143,7 +143,7 @@ void Cluster::run() {
     // Control tasks have reserved stacks, so these always get one.
     static_cast<void>(work.spawn("follow directory", [this] { follow(); }, control));
     static_cast<void>(work.spawn("read directory", [this] { resync(); }, control));
-    static_cast<void>(work.spawn("check nodes", [this] { check_nodes(); }, control));
+    static_cast<void>(work.spawn("check placement", [this] { check_placement(); }, control));
     static_cast<void>(work.spawn("look up owners", [this] { look_up(); }, control));
     static_cast<void>(work.spawn("claim partitions", [this] { claim_partitions(); }, control));
     static_cast<void>(work.spawn("hand over partitions", [this] { give_partitions(); }, control));
@@ -370,11 +370,13 @@ void Cluster::resync() {
   }
 }
 
-void Cluster::check_nodes() {
-  while (coroutine::sleep_for(options_.node_check_interval)) {
-    const auto recent = directory_.list_since(ClusterTable::nodes_prefix(), checked_to_,
-                                              Deadline::after(options_.partitions.commit_time_max));
-    if (recent && !table_.has_nodes(*recent)) look_again_.set();
+void Cluster::check_placement() {
+  while (coroutine::sleep_for(options_.placement_check_interval)) {
+    const Deadline deadline = Deadline::after(options_.partitions.commit_time_max);
+    const auto nodes = directory_.list_since(ClusterTable::nodes_prefix(), checked_to_, deadline);
+    if (nodes && !table_.has_nodes(*nodes)) look_again_.set();
+    const auto pins = directory_.list_since(ClusterTable::all_pins_prefix(), checked_to_, deadline);
+    if (pins && !table_.has_pins(*pins)) look_again_.set();
   }
 }
 

@@ -54,9 +54,10 @@ class Cluster : private detail::Tenants {
     // The directory may lose a notification (etcd's watches), so what has changed is read again at
     // this interval.
     Duration resync_interval = std::chrono::seconds(30);
-    // The nodes are compared more often: one that is taken for alive keeps this node from claiming
-    // its partitions, and calls cannot tell, since they wait on other nodes.
-    Duration node_check_interval = std::chrono::seconds(5);
+    // Nodes and pins are compared more often: a node that is taken for alive keeps this node from
+    // claiming its partitions, and so does a pin that is gone. Calls cannot tell, since they wait
+    // on other nodes.
+    Duration placement_check_interval = std::chrono::seconds(5);
     // The shortest time between two such reads, and the pause between attempts to reach a directory
     // that is away.
     Duration retry_interval = std::chrono::milliseconds(250);
@@ -171,7 +172,7 @@ class Cluster : private detail::Tenants {
   Result<void> wait_to_rejoin();
   void follow();
   void resync();
-  void check_nodes();
+  void check_placement();
   void look_up();
   void claim_partitions();
   void give_partitions();

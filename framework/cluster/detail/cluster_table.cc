@@ -103,6 +103,7 @@ std::optional<Member> member_of(const Directory::Entry& entry, std::string_view 
     member.roles = value.value("roles", member.roles);
     member.version = value.value("version", "");
     member.placement_rule = value.value("placement_rule", 1U);
+    member.forwards = value.value("forwards", false);
     for (const json& group : value.at("hosts")) {
       member.groups.push_back({.placement = placement_of(group.at("placement").get<std::string>()),
                                .types = group.at("types").get<std::vector<std::string>>()});
@@ -133,11 +134,9 @@ std::string ClusterTable::to_value(const Pin& pin) {
 }
 
 std::string ClusterTable::to_value(const Member& member) {
-  json value = {{"shards", json::array()},
-                {"weight", member.weight},
-                {"version", member.version},
-                {"placement_rule", member.placement_rule},
-                {"hosts", json::array()}};
+  json value = {{"shards", json::array()},     {"weight", member.weight},
+                {"version", member.version},   {"placement_rule", member.placement_rule},
+                {"forwards", member.forwards}, {"hosts", json::array()}};
   for (const net::HostPort& shard : member.shards) {
     value["shards"].push_back(net::to_string({.address = shard.host, .port = shard.port}));
   }
@@ -200,10 +199,27 @@ bool ClusterTable::has_nodes(const Directory::Recent& recent) const {
     const bool is_readable = found != nodes_.end() && found->second.epoch == entry.created_at;
     return is_readable || others_.contains(entry.key);
   };
-  const auto unreadable = std::ranges::count_if(
-      others_, [](const std::string& other) { return other.starts_with(nodes_prefix()); });
-  return nodes_.size() + static_cast<std::size_t>(unreadable) == recent.entry_count &&
+  return nodes_.size() + unreadable_count_of(nodes_prefix()) == recent.entry_count &&
          std::ranges::all_of(recent.entries, is_known);
+}
+
+bool ClusterTable::has_pins(const Directory::Recent& recent) const {
+  if (revision_ > recent.revision) return true;
+  const auto is_known = [this](const Directory::Entry& entry) {
+    const auto at =
+        partition_place_of(std::string_view(entry.key).substr(all_pins_prefix().size()));
+    if (!at || others_.contains(entry.key)) return others_.contains(entry.key);
+    const auto known = pin_changes_.find({at->placement, at->partition});
+    return known != pin_changes_.end() && known->second.is_there &&
+           known->second.revision == entry.modified_at;
+  };
+  return pin_count() + unreadable_count_of(all_pins_prefix()) == recent.entry_count &&
+         std::ranges::all_of(recent.entries, is_known);
+}
+
+std::size_t ClusterTable::unreadable_count_of(std::string_view key_prefix) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      others_, [&](const std::string& other) { return other.starts_with(key_prefix); }));
 }
 
 void ClusterTable::apply(const Directory::Change& change) {

@@ -47,6 +47,7 @@ class ClusterTable {
   static std::string nodes_prefix() { return node_key({}); }
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
   static std::string partition_key(const Placement& placement, Partition partition);
+  static std::string all_pins_prefix() { return key("pins/", {}); }
   static std::string pin_key(const Placement& placement, Partition partition);
   static std::string to_value(const Pin& pin);
   static std::string to_value(const Member& member);
@@ -72,6 +73,8 @@ class ClusterTable {
   // Whether it has the same nodes: `recent` is what has changed of them since a time at which it
   // had all of them. True when nothing is known of that, since the table is the newer one.
   bool has_nodes(const Directory::Recent& recent) const;
+  // The same for the pins.
+  bool has_pins(const Directory::Recent& recent) const;
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
   // The same for a change that the watch tells: no change before it will come.
@@ -128,6 +131,7 @@ class ClusterTable {
   void remove_node(std::string_view name, Directory::Revision revision);
   void remove_pin(std::string_view place, Directory::Revision revision);
   std::size_t pin_count() const;
+  std::size_t unreadable_count_of(std::string_view key_prefix) const;
   void placement_changed() {
     ++change_count_;
     ++placement_change_count_;

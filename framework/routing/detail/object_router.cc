@@ -214,7 +214,9 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
     return {.member = owner.member, .partition_epoch = owner.epoch};
   }
   return {.kind = Place::Kind::other_node,
-          .shard = index_ % owner.member->shards.size(),
+          // A node of a former build expects calls at the door of the object's own shard.
+          .shard = owner.member->forwards ? index_ % owner.member->shards.size()
+                                          : shard_of(partition, owner.member->shards.size()),
           .member = owner.member,
           .partition_epoch = owner.epoch};
 }

@@ -714,6 +714,23 @@ TEST_F(ClusterTest, ANodeThatLeavesInAGapOfTheWatchIsMissedSoon) {
   EXPECT_EQ(a->directory.list_count, list_count + 1) << "a node is missing, so all is read";
 }
 
+TEST_F(ClusterTest, APinThatGoesInAGapOfTheWatchIsMissedSoon) {
+  auto a = make("a");
+  auto b = make("b");
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  ASSERT_TRUE(b->cluster().pin({}, 7, Pin{.node = "a"}, Deadline::after(1s)));
+  ASSERT_TRUE(b->cluster().pin({}, 8, Pin{.node = "b"}, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  a->directory.is_deaf = true;
+  ASSERT_TRUE(b->cluster().pin({}, 7, std::nullopt, Deadline::after(1s)));
+  ASSERT_TRUE(b->cluster().pin({}, 8, Pin{.node = "a"}, Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  a->directory.is_deaf = false;
+  ASSERT_TRUE(coroutine::sleep_for(6s));
+  EXPECT_EQ(a->cluster().view()->groups()[0].pins, (Pins{{8, {.node = "a"}}}));
+  expect_shared_out_within(1s, a, b);
+}
+
 TEST_F(ClusterTest, AQuietClusterIsNotListedAndPublishesNoView) {
   auto a = make("a");
   auto b = make("b");

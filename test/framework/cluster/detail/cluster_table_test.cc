@@ -72,12 +72,14 @@ TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
   EXPECT_EQ(read->groups, written.groups);
   EXPECT_EQ(read->version, "1.2.3");
   EXPECT_EQ(read->placement_rule, 3U);
+  EXPECT_TRUE(read->forwards);
   EXPECT_FALSE(read->is_draining);
 }
 
 TEST_F(ClusterTableTest, ANodeOfTheFirstBuildKnowsTheFirstRuleOfPlacement) {
   put("nodes/a.1", whole_node, 1);
   EXPECT_EQ(table_.find("a.1")->placement_rule, 1U);
+  EXPECT_FALSE(table_.find("a.1")->forwards);
 }
 
 TEST_F(ClusterTableTest, TheNameOfANodeMayHaveDots) {
@@ -308,6 +310,26 @@ TEST_F(ClusterTableTest, RecentChangesTellWhetherAnythingElseIsMissing) {
       << "the table is newer";
   EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 10, .entry_count = 5}))
       << "what drained is gone, too";
+}
+
+TEST_F(ClusterTableTest, ThePinsOfADirectoryAreCompared) {
+  put("nodes/a.1", whole_node, 3);
+  put("pins/7", "a operator", 4);
+  put("pins/8", "not readable", 5);
+  put("pins/9", "a operator", 6);
+  remove("pins/9", 7);
+  const auto pin = [](std::string key, Directory::Revision modified_at) {
+    return Directory::Entry{.key = std::move(key), .modified_at = modified_at};
+  };
+  EXPECT_TRUE(table_.has_pins({.revision = 9, .entry_count = 2}));
+  EXPECT_TRUE(table_.has_pins(
+      {.revision = 9, .entry_count = 2, .entries = {pin("pins/7", 4), pin("pins/8", 5)}}));
+  EXPECT_FALSE(table_.has_pins({.revision = 9, .entry_count = 1})) << "one is gone";
+  EXPECT_FALSE(table_.has_pins({.revision = 9, .entry_count = 2, .entries = {pin("pins/7", 9)}}))
+      << "another node has it now";
+  EXPECT_FALSE(table_.has_pins({.revision = 9, .entry_count = 2, .entries = {pin("pins/9", 9)}}))
+      << "one is gone, and one has come back";
+  EXPECT_TRUE(table_.has_pins({.revision = 6, .entry_count = 3})) << "the table is the newer one";
 }
 
 TEST_F(ClusterTableTest, TheNodesOfADirectoryAreCompared) {
