@@ -50,7 +50,7 @@ struct Member {
   std::vector<PlacementGroup> groups = {};  // The types that it hosts.
   std::string version = {};                 // The program's version, for people.
   std::uint32_t placement_rule = 3;         // The latest one that it knows (placement.h).
-  bool forwards = true;      // Each of its shards takes calls for all of them.
+  bool forwards = true;                     // Each of its shards takes calls for all of them.
   bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;
