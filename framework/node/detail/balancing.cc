@@ -22,8 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // A node that does not answer in this time takes no part.
-constexpr Duration answer_time_max = 5s;
-constexpr Duration pin_time_max = 2s;
+constexpr Duration load_answer_time_max = 5s;
+constexpr Duration pin_commit_time_max = 2s;
 
 constexpr coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
 
@@ -77,7 +77,7 @@ std::vector<NodeLoad> Balancing::ask_all() {
           [&, shard] {
             const auto client = router_.client_of(member, shard);
             its.add(*view, InspectionClient(*client).loads(
-                               {}, {.deadline = Deadline::after(answer_time_max)}));
+                               {}, {.deadline = Deadline::after(load_answer_time_max)}));
           },
           control);
       if (!spawned) its.is_whole = false;
@@ -110,7 +110,7 @@ void Balancing::balance() {
   for (const auto& [place, from, pin, cores] : choose_moves(view->members(), pins, loads)) {
     if (!is_oldest()) return;
     auto pinned =
-        cluster_.pin(place.placement, place.partition, pin, Deadline::after(pin_time_max));
+        cluster_.pin(place.placement, place.partition, pin, Deadline::after(pin_commit_time_max));
     if (!pinned) {
       log_.warning("a partition is not moved",
                    {{"partition", place.partition}, {"error", pinned.error().to_string()}});

@@ -14,8 +14,8 @@
 namespace corolane::framework::detail {
 namespace {
 
-constexpr std::size_t row_count_max = 10;
-constexpr double cores_min = 0.01;
+constexpr std::size_t busy_row_count_max = 10;
+constexpr double shown_cores_min = 0.01;
 
 Json pin_json(const ClusterView* view, const PartitionLoad& load) {
   const auto* const group = view == nullptr ? nullptr : view->find_group(load.type());
@@ -34,11 +34,11 @@ Result<Json> busy_partitions_json(Node& node) {
   std::vector<PartitionLoad> all;
   for (const LoadsReply& shard : *shards) {
     std::ranges::copy_if(shard.loads(), std::back_inserter(all), [](const PartitionLoad& load) {
-      return static_cast<double>(load.cores()) >= cores_min;
+      return static_cast<double>(load.cores()) >= shown_cores_min;
     });
   }
   std::ranges::sort(all, std::greater{}, &PartitionLoad::cores);
-  if (all.size() > row_count_max) all.resize(row_count_max);
+  if (all.size() > busy_row_count_max) all.resize(busy_row_count_max);
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   Json rows = Json::array();
   for (const PartitionLoad& load : all) {

@@ -275,7 +275,7 @@ class TopTest(unittest.TestCase):
 class NodeGoneTest(unittest.TestCase):
     def test_the_end_of_the_node_is_reported_and_keys_still_work(self):
         load = Load()
-        terminal = Terminal(load.admin, "--interval", "100ms")
+        terminal = Terminal(load.admin, "--interval", "100ms", height=50)
         self.addCleanup(terminal.close)
         terminal.wait_for(r"corolane\.services\.chess\.Game/\w+$")
         load.stop()

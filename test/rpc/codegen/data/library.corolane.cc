@@ -197,22 +197,22 @@ std::span<const ::corolane::rpc::SymbolComment> LibraryBase::comments() const {
 
 ::corolane::Result<Copy> LibraryClient::lend(
     const Title& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   ::corolane::Result<Copy> reply;
   auto called = client_->call(methods_of_Library[0], request, *reply, options);
-  if (!called) return std::move(called).error();
+  if (!called) reply = std::move(called).error();
   return reply;
 }
 
 ::corolane::rpc::Reader<Copy> LibraryClient::browse(
     const Title& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   return ::corolane::rpc::Reader<Copy>(*client_, methods_of_Library[1], request, options);
 }
 
 ::corolane::Result<void> LibraryClient::suggest(
     const Title& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   return client_->notify(methods_of_Library[2], request, options);
 }
 
@@ -234,25 +234,25 @@ std::span<const ::corolane::rpc::SymbolComment> ShelfObject::comments() const {
 
 ::corolane::Result<Copies> ShelfClient::put(
     const Copy& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   ::corolane::Result<Copies> reply;
   auto called = router_->call(methods_of_Shelf[0], id_, request, *reply, options);
-  if (!called) return std::move(called).error();
+  if (!called) reply = std::move(called).error();
   return reply;
 }
 
 ::corolane::Result<Copies> ShelfClient::look(
     const Title& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   ::corolane::Result<Copies> reply;
   auto called = router_->call(methods_of_Shelf[1], id_, request, *reply, options);
-  if (!called) return std::move(called).error();
+  if (!called) reply = std::move(called).error();
   return reply;
 }
 
 ::corolane::Result<void> ShelfClient::dust(
     const ::google::protobuf::Empty& request,
-    ::corolane::rpc::CallOptions options) {
+    const ::corolane::rpc::CallOptions& options) {
   return router_->notify(methods_of_Shelf[2], id_, request, options);
 }
 

@@ -91,7 +91,7 @@ class LibraryClient {
   // Control: a loaded server refuses it last.
   ::corolane::Result<Copy> lend(
       const Title& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
   // Every copy on the shelves, and then each one that comes back.
   //
@@ -100,7 +100,7 @@ class LibraryClient {
   // Login: a loaded server refuses it before calls in a session.
   ::corolane::rpc::Reader<Copy> browse(
       const Title& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
   // A reader may read it.
   //
@@ -110,7 +110,7 @@ class LibraryClient {
   // Deprecated.
   ::corolane::Result<void> suggest(
       const Title& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
  private:
   ::corolane::rpc::Client* client_;
@@ -155,16 +155,16 @@ class ShelfClient {
   // Durable: no crash undoes a call that was answered.
   ::corolane::Result<Copies> put(
       const Copy& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
   ::corolane::Result<Copies> look(
       const Title& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
   // One-way: returns when the request is on its way; its outcome is not reported.
   ::corolane::Result<void> dust(
       const ::google::protobuf::Empty& request,
-      ::corolane::rpc::CallOptions options = {});
+      const ::corolane::rpc::CallOptions& options = {});
 
   // Subscribes to what it publishes from now on, wherever it lives: next() returns one
   // message after the other. Never suspends.
