@@ -18,7 +18,6 @@
 namespace corolane::framework {
 
 class Cluster;
-struct Member;
 
 namespace detail {
 

@@ -25,10 +25,10 @@ class PartitionLoads {
 
   // Ends a period that has lasted for `time`.
   void look(Duration time) {
-    const auto seconds = static_cast<float>(std::max(time, Duration(1)).count());
+    const auto whole = static_cast<float>(std::max(time, Duration(1)).count());
     for (std::size_t i = 0; i < partition_count; ++i) {
       const Duration sum = cpu_[i].sum();
-      cores_[i] = static_cast<float>((sum - seen_[i]).count()) / seconds;
+      cores_[i] = static_cast<float>((sum - seen_[i]).count()) / whole;
       seen_[i] = sum;
     }
   }
