@@ -6,10 +6,11 @@
 
 namespace corolane::bench {
 
-// Calls of malloc, calloc, realloc and aligned_alloc so far. For single-threaded programs only.
+// Calls of malloc, calloc, realloc and aligned_alloc so far, in all threads.
 std::uint64_t allocation_count_of_process();
 
-// Continues the count in `counter`, which may lie in memory that another process sees.
+// Continues the calling thread's count in `counter`, which may lie in memory that another process
+// sees.
 void count_allocations_in(std::uint64_t* counter);
 
 }  // namespace corolane::bench
