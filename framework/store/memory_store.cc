@@ -16,23 +16,29 @@ Result<std::uint64_t> MemoryStore::next_epoch(Deadline deadline) {
 Result<StoredObject> MemoryStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                        Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
-  const std::scoped_lock lock(mutex_);
+  Stripe& stripe = stripe_of(key);
+  const std::scoped_lock lock(stripe.mutex);
+  auto& rows = stripe.table.rows;
   Key name(key.type, key.id);
-  const auto place = rows_.find(name);
-  const std::uint64_t last =
-      place == rows_.end() ? floors_[partition_of(key.type, key.id)] : place->second.epoch;
+  const auto place = rows.find(name);
+  const std::uint64_t last = place == rows.end()
+                                 ? stripe.table.floors[partition_of(key.type, key.id)]
+                                 : place->second.epoch;
   if (last > epoch) return detail::sealed_by_later_owner(key, last, epoch);
-  Row& row = place == rows_.end() ? rows_[std::move(name)] : place->second;
+  Row& row = place == rows.end() ? rows[std::move(name)] : place->second;
   row.epoch = epoch;
   return row.object;
 }
 
 Result<void> MemoryStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may;
-  const std::scoped_lock lock(mutex_);
-  const auto place = rows_.find({std::string(key.type), std::string(key.id)});
-  if (place == rows_.end()) return {};
-  if (place->second.epoch == epoch && place->second.object.version == 0) remove(place);
+  Stripe& stripe = stripe_of(key);
+  const std::scoped_lock lock(stripe.mutex);
+  const auto place = stripe.table.rows.find({std::string(key.type), std::string(key.id)});
+  if (place == stripe.table.rows.end()) return {};
+  if (place->second.epoch == epoch && place->second.object.version == 0) {
+    remove(stripe.table, place);
+  }
   return {};
 }
 
@@ -40,26 +46,29 @@ Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::
                                 const ObjectWrite& object, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
   const detail::RowMark expected = {.epoch = epoch, .version = version};
-  const std::scoped_lock lock(mutex_);
-  const auto place = rows_.find({std::string(key.type), std::string(key.id)});
-  if (place == rows_.end()) return detail::not_to_be_replaced(key, {}, expected);
+  Stripe& stripe = stripe_of(key);
+  const std::scoped_lock lock(stripe.mutex);
+  const auto place = stripe.table.rows.find({std::string(key.type), std::string(key.id)});
+  if (place == stripe.table.rows.end()) return detail::not_to_be_replaced(key, {}, expected);
   Row& row = place->second;
   const detail::RowMark found = {.epoch = row.epoch, .version = row.object.version};
   if (found != expected) return detail::not_to_be_replaced(key, found, expected);
   row.object.bytes = object.bytes;
   ++row.object.version;
   row.object.is_tombstone = object.forget_at.has_value();
-  set_time(waking_, place->first, row.wake_at, object.wake_at);
-  set_time(tombstones_, place->first, row.forget_at, object.forget_at);
+  set_time(stripe.table.waking, place->first, row.wake_at, object.wake_at);
+  set_time(stripe.table.tombstones, place->first, row.forget_at, object.forget_at);
   return {};
 }
 
 Result<std::vector<DueObject>> MemoryStore::due(Partition partition, WallTime until,
                                                 std::size_t count_max, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
-  const std::scoped_lock lock(mutex_);
+  Stripe& stripe = stripe_of(partition);
+  const std::scoped_lock lock(stripe.mutex);
+  const Times& waking = stripe.table.waking;
   std::vector<DueObject> found;
-  for (auto place = waking_.lower_bound({partition, WallTime::min(), {}}); place != waking_.end();
+  for (auto place = waking.lower_bound({partition, WallTime::min(), {}}); place != waking.end();
        ++place) {
     const auto& [its_partition, wake_at, key] = *place;
     if (found.size() >= count_max || its_partition != partition || wake_at > until) break;
@@ -71,14 +80,16 @@ Result<std::vector<DueObject>> MemoryStore::due(Partition partition, WallTime un
 Result<std::size_t> MemoryStore::forget(Partition partition, WallTime now, std::size_t count_max,
                                         Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
-  const std::scoped_lock lock(mutex_);
+  Stripe& stripe = stripe_of(partition);
+  const std::scoped_lock lock(stripe.mutex);
+  Times& tombstones = stripe.table.tombstones;
   std::size_t count = 0;
-  for (auto place = tombstones_.lower_bound({partition, WallTime::min(), {}});
-       place != tombstones_.end() && count < count_max; ++count) {
+  for (auto place = tombstones.lower_bound({partition, WallTime::min(), {}});
+       place != tombstones.end() && count < count_max; ++count) {
     const auto& [its_partition, forget_at, key] = *place;
     if (its_partition != partition || forget_at > now) break;
-    remove(rows_.find(key));
-    place = tombstones_.erase(place);
+    remove(stripe.table, stripe.table.rows.find(key));
+    place = tombstones.erase(place);
   }
   return count;
 }
@@ -93,33 +104,41 @@ Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark, boo
   return *directory_;
 }
 
-void MemoryStore::remove(std::map<Key, Row>::iterator place) {
+void MemoryStore::remove(Table& table, std::map<Key, Row>::iterator place) {
   const auto& [key, row] = *place;
-  std::uint64_t& floor = floors_[partition_of(key.first, key.second)];
+  std::uint64_t& floor = table.floors[partition_of(key.first, key.second)];
   floor = std::max(floor, row.epoch);
-  rows_.erase(place);
+  table.rows.erase(place);
 }
 
 MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
-  const std::scoped_lock lock(mutex_);
-  const auto found = rows_.find({std::string(key.type), std::string(key.id)});
-  return found == rows_.end() ? Row{} : found->second;
+  const Stripe& stripe = stripe_of(key);
+  const std::scoped_lock lock(stripe.mutex);
+  const auto& rows = stripe.table.rows;
+  const auto found = rows.find({std::string(key.type), std::string(key.id)});
+  return found == rows.end() ? Row{} : found->second;
 }
 
 std::shared_ptr<const MemoryStore::Tables> MemoryStore::tables() const {
+  const auto copy = std::make_shared<Tables>();
+  for (std::size_t i = 0; i < stripe_count; ++i) {
+    const std::scoped_lock lock(stripes_.at(i).mutex);
+    copy->stripes.at(i) = stripes_.at(i).table;
+  }
   const std::scoped_lock lock(mutex_);
-  return std::make_shared<const Tables>(last_epoch_, rows_, floors_, directory_, waking_,
-                                        tombstones_);
+  copy->last_epoch = last_epoch_;
+  copy->directory = directory_;
+  return copy;
 }
 
 void MemoryStore::set_back(const Tables& tables) {
+  for (std::size_t i = 0; i < stripe_count; ++i) {
+    const std::scoped_lock lock(stripes_.at(i).mutex);
+    stripes_.at(i).table = tables.stripes.at(i);
+  }
   const std::scoped_lock lock(mutex_);
   last_epoch_ = tables.last_epoch;
-  rows_ = tables.rows;
-  floors_ = tables.floors;
   directory_ = tables.directory;
-  waking_ = tables.waking;
-  tombstones_ = tables.tombstones;
 }
 
 void MemoryStore::set_time(Times& times, const Key& key, std::optional<WallTime>& time,

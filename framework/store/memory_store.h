@@ -8,6 +8,9 @@
 // any scheduler and never waits.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,8 +51,12 @@ class MemoryStore : public Store {
   // Calls visit(key, row) for each object.
   template <typename Visit>
   void for_each(Visit visit) const {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& [key, row] : rows_) visit(ObjectKey{.type = key.first, .id = key.second}, row);
+    for (const Stripe& stripe : stripes_) {
+      const std::scoped_lock lock(stripe.mutex);
+      for (const auto& [key, row] : stripe.table.rows) {
+        visit(ObjectKey{.type = key.first, .id = key.second}, row);
+      }
+    }
   }
 
   // For simulations: all that it holds, and the way back to that. Neither suspends.
@@ -61,28 +68,40 @@ class MemoryStore : public Store {
   using Key = std::pair<std::string, std::string>;  // Type and id.
   // Rows by one of their times.
   using Times = std::set<std::tuple<Partition, WallTime, Key>>;
-  // Sets a time of a row. Requires the lock.
+  struct Table {
+    std::map<Key, Row> rows;
+    std::map<Partition, std::uint64_t> floors;  // The latest epochs of removed rows.
+    Times waking;
+    Times tombstones;
+  };
+  // The partitions with one lock. Shards own different partitions, so they seldom meet at one.
+  struct alignas(64) Stripe {
+    mutable std::mutex mutex;
+    Table table;
+  };
+  static constexpr std::size_t stripe_count = 64;
+
+  Stripe& stripe_of(Partition partition) { return stripes_.at(partition % stripe_count); }
+  Stripe& stripe_of(const ObjectKey& key) { return stripe_of(partition_of(key.type, key.id)); }
+  const Stripe& stripe_of(const ObjectKey& key) const {
+    return stripes_.at(partition_of(key.type, key.id) % stripe_count);
+  }
+  // Sets a time of a row.
   static void set_time(Times& times, const Key& key, std::optional<WallTime>& time,
                        std::optional<WallTime> new_time);
-  // Removes a row that holds nothing. Requires the lock.
-  void remove(std::map<Key, Row>::iterator place);
+  // Removes a row that holds nothing.
+  static void remove(Table& table, std::map<Key, Row>::iterator place);
 
-  mutable std::mutex mutex_;
+  std::array<Stripe, stripe_count> stripes_;
+  mutable std::mutex mutex_;  // Guards the members below.
   std::uint64_t last_epoch_ = 0;
-  std::map<Key, Row> rows_;
-  std::map<Partition, std::uint64_t> floors_;  // The latest epochs of removed rows.
   std::optional<DirectoryMark> directory_;
-  Times waking_;
-  Times tombstones_;
 };
 
 struct MemoryStore::Tables {
+  std::array<Table, stripe_count> stripes;
   std::uint64_t last_epoch;
-  std::map<Key, Row> rows;
-  std::map<Partition, std::uint64_t> floors;
   std::optional<DirectoryMark> directory;
-  Times waking;
-  Times tombstones;
 };
 
 }  // namespace corolane::framework
