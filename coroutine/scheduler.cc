@@ -327,8 +327,15 @@ void Scheduler::run_posted() {
   }
 }
 
+void detail::OutgoingMail::send_early(MailBag& bag) {
+  bag.to->receive(bag);
+  bag = {.to = bag.to};
+}
+
 void detail::OutgoingMail::send_all() {
-  for (const MailBag& bag : bags_) bag.to->receive(bag);
+  for (const MailBag& bag : bags_) {
+    if (bag.count > 0) bag.to->receive(bag);
+  }
   bags_.clear();
 }
 

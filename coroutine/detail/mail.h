@@ -27,11 +27,13 @@ struct MailBag {
   void add(Mail& mail) {
     if (newest == nullptr) oldest = &mail;
     mail.next = std::exchange(newest, &mail);
+    ++count;
   }
 
   Scheduler* to = nullptr;
   Mail* newest = nullptr;
   Mail* oldest = nullptr;
+  std::size_t count = 0;
 };
 
 // Keeps what the tasks of one turn send until the turn ends. Then one step publishes all that goes
@@ -41,16 +43,25 @@ class OutgoingMail {
   // `to` lives until send() has been called.
   void add(Scheduler& to, Mail& mail) {
     for (MailBag& bag : bags_) {
-      if (bag.to == &to) return bag.add(mail);
+      if (bag.to == &to) return add_to(bag, mail);
     }
     bags_.push_back({.to = &to});
-    bags_.back().add(mail);
+    add_to(bags_.back(), mail);
   }
   void send() {
     if (!bags_.empty()) send_all();
   }
 
  private:
+  // Two threads that only wait for each other take turns when each sends all that it has at once;
+  // a bag that is full goes at once, so that its receiver begins while its sender goes on.
+  static constexpr std::size_t bag_size_max = 16;
+
+  static void add_to(MailBag& bag, Mail& mail) {
+    bag.add(mail);
+    if (bag.count == bag_size_max) send_early(bag);
+  }
+  static void send_early(MailBag& bag);
   void send_all();
 
   std::vector<MailBag> bags_;

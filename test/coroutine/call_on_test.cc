@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -332,6 +334,29 @@ TEST(CallOnTest, LeavesAtTheEndOfTheTurnOnRequest) {
   there.step();
   EXPECT_TRUE(callers.join(never));
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 2));
+  there.end();
+}
+
+TEST(CallOnTest, ManyGatheredCallsLeaveBeforeTheTurnEnds) {
+  Stepped there;
+  there.begin();
+  std::vector<int> order;
+  TaskGroup callers;
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_TRUE(callers.spawn("caller", [&, i] {
+      return call_on(there.scheduler, "note", [&, i] { order.push_back(i); }, never,
+                     {.may_gather = true});
+    }));
+  }
+  EXPECT_TRUE(yield());
+  there.step();
+  const std::size_t early_count = order.size();
+  EXPECT_THAT(early_count, testing::AllOf(testing::Gt(0), testing::Lt(40)));
+  settle();
+  there.step();
+  EXPECT_TRUE(callers.join(never));
+  EXPECT_EQ(order.size(), 40);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
   there.end();
 }
 
