@@ -24,8 +24,9 @@ struct CallOnOptions {
   // has ended. Null: the scheduler owns it, and
   // cancels and awaits it once its main task has ended.
   TaskGroup* group = nullptr;
-  // Sends the call with others that go to the same scheduler, once there are 16 or the caller's turn
-  // ends: many calls wake it once. For a scheduler that cannot end while a call to it is queued.
+  // Sends the call with others that go to the same scheduler, once there are sixteen or the
+  // caller's turn ends: many calls wake it once. For a scheduler that cannot end while a call to it
+  // is queued.
   bool may_gather = false;
   // False: the call is refused when few stacks are left there (StackPool::is_scarce()).
   bool may_take_last_stacks = true;

@@ -49,7 +49,7 @@ struct BalanceMove {
 
 struct BalanceOptions {
   // The moves of one run.
-  std::size_t move_count_max = partition_count / 20;
+  std::size_t move_count_max = partition_count_min / 20;
   // A shard with less to do is not relieved.
   double full_cores = 0.5;
   // The margin.

@@ -24,6 +24,23 @@ constexpr Duration refusal_log_interval = std::chrono::seconds(10);
 constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
                                             .purpose = coroutine::StackPool::Purpose::control};
 
+// Of the types that both host; empty: none.
+std::string type_of_other_affinity(const Member& a, const Member& b) {
+  const auto affinity = [](const PlacementGroup& group, const std::string& type) {
+    const auto found = group.affinities.find(type);
+    return found == group.affinities.end() ? std::string_view() : std::string_view(found->second);
+  };
+  for (const PlacementGroup& of_a : a.groups) {
+    for (const PlacementGroup& of_b : b.groups) {
+      for (const std::string& type : of_a.types) {
+        if (!std::ranges::binary_search(of_b.types, type)) continue;
+        if (affinity(of_a, type) != affinity(of_b, type)) return type;
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Cluster::Cluster(Directory& directory, Fence& fence, Member self,
@@ -39,7 +56,9 @@ Cluster::Cluster(Directory& directory, Fence& fence, Member self,
       membership_(directory, fence, log, options.membership),
       rejoin_pause_(options.rejoin),
       view_(table_.view()),
-      doubts_(options.doubts) {}
+      doubts_(options.doubts) {
+  if (!self_.groups.empty()) table_.set_partition_count(self_.partition_count);
+}
 
 Error Cluster::Tenants::refuse(const DirectoryMark&, const DirectoryMark&) const {
   return Error(Code::failed_precondition, "the directory was set back");
@@ -130,10 +149,38 @@ Result<void> Cluster::begin(Deadline deadline) {
     membership_.leave(deadline);
     return read;
   }
+  if (auto fits = check_fits_others(); !fits) {
+    keeper_.reset();
+    membership_.leave(deadline);
+    return fits;
+  }
   log_.info("joined the cluster", {{"directory", directory_.name()},
                                    {"as", ClusterTable::name_of(self_)},
                                    {"epoch", self_.epoch},
-                                   {"members", table_.members().size()}});
+                                   {"members", table_.members().size()},
+                                   {"partitions", table_.partition_count()}});
+  return {};
+}
+
+// All nodes find an object in the same partition.
+Result<void> Cluster::check_fits_others() const {
+  if (self_.groups.empty()) return {};
+  for (const Member& member : table_.members()) {
+    if (member.groups.empty()) continue;
+    if (member.partition_count != self_.partition_count) {
+      return Error(Code::failed_precondition,
+                   "the objects of " + member.name + " are in " +
+                       std::to_string(member.partition_count) + " partitions, and those of " +
+                       self_.name + " in " + std::to_string(self_.partition_count) +
+                       ": all nodes of a cluster use one store, see node.store");
+    }
+    if (const std::string type = type_of_other_affinity(self_, member); !type.empty()) {
+      return Error(Code::failed_precondition,
+                   member.name + " hosts " + type +
+                       " with another affinity, and so finds its objects elsewhere: a type with "
+                       "stored objects keeps its affinity, see HostOptions::affinity");
+    }
+  }
   return {};
 }
 
@@ -164,7 +211,7 @@ void Cluster::fence(const Error& reason) {
   log_.error("the node is fenced: all of its objects are dropped",
              {{"as", ClusterTable::name_of(self_)}, {"reason", reason.to_string()}});
   for (const PartitionKeeper::Group& group : groups_) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
       group.ownership->set_epoch(static_cast<Partition>(i), 0);
     }
   }

@@ -20,8 +20,11 @@ bool Member::hosts(const Placement& placement, std::string_view type) const {
 }
 
 ClusterView::ClusterView(std::vector<Member> members, std::vector<Group> groups,
-                         std::uint64_t self_epoch)
-    : members_(std::move(members)), groups_(std::move(groups)), self_epoch_(self_epoch) {
+                         std::uint64_t self_epoch, std::size_t partition_count)
+    : members_(std::move(members)),
+      groups_(std::move(groups)),
+      self_epoch_(self_epoch),
+      partition_count_(partition_count) {
   for (Group& group : groups_) {
     const std::vector<std::string>* types = nullptr;
     for (const Member& member : members_) {
@@ -52,6 +55,17 @@ const ClusterView::Group* ClusterView::find_group(std::string_view type) const {
     }
   }
   return nullptr;
+}
+
+PartitionHash ClusterView::partition_hash(std::string_view type) const {
+  for (const Member& member : members_) {
+    for (const PlacementGroup& hosted : member.groups) {
+      const auto affinity = hosted.affinities.find(type);
+      if (affinity == hosted.affinities.end()) continue;
+      return PartitionHash::of_affinity(affinity->second, partition_count_);
+    }
+  }
+  return PartitionHash(type, partition_count_);
 }
 
 const Member* ClusterView::find_member(std::uint64_t epoch) const {

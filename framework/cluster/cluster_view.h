@@ -8,9 +8,10 @@
 //   }
 #pragma once
 
-#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ struct Placement {
 // The types of one placement. Their partitions have owners of their own.
 struct PlacementGroup {
   Placement placement;
-  std::vector<std::string> types;  // "package.Counter"; sorted.
+  std::vector<std::string> types;                                   // "package.Counter"; sorted.
+  std::map<std::string, std::string, std::less<>> affinities = {};  // Of those that have one.
 
   friend bool operator==(const PlacementGroup&, const PlacementGroup&) = default;
 };
@@ -51,6 +53,7 @@ struct Member {
   std::string version = {};                 // The program's version, for people.
   std::uint32_t placement_rule = 3;         // The latest one that it knows (placement.h).
   bool forwards = true;                     // Each of its shards takes calls for all of them.
+  std::size_t partition_count = partition_count_min;  // Of the objects of its store.
   bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;
@@ -72,17 +75,20 @@ class ClusterView {
     const Member* member = nullptr;  // Null when there is no owner, or the owner is gone.
     std::uint64_t epoch = 0;         // The epoch of the ownership.
   };
-  using Owners = std::array<Owner, partition_count>;
+  using Owners = std::vector<Owner>;
   struct Group {
+    const Owner& owner(Partition partition) const;
+
     Placement placement;
-    Owners owners;
+    Owners owners;  // By partition; those that never had an owner may be missing at its end.
     Pins pins = {};
     // Its members host different types, as during an update to a build with another type.
     bool is_mixed = false;
   };
 
   // `self_epoch` is that of the node whose view it is.
-  ClusterView(std::vector<Member> members, std::vector<Group> groups, std::uint64_t self_epoch = 0);
+  ClusterView(std::vector<Member> members, std::vector<Group> groups, std::uint64_t self_epoch = 0,
+              std::size_t partition_count = partition_count_min);
   ClusterView(const ClusterView&) = delete;
   ClusterView& operator=(const ClusterView&) = delete;
 
@@ -90,11 +96,14 @@ class ClusterView {
   const std::vector<Group>& groups() const { return groups_; }
   // When the node whose view it is joined, after all members of a smaller epoch; 0: it has not.
   std::uint64_t self_epoch() const { return self_epoch_; }
+  std::size_t partition_count() const { return partition_count_; }
 
   // Null when no node hosts objects of that type.
   const Placement* find_placement(std::string_view type) const;
   // Null also while none of their partitions has ever had an owner.
   const Group* find_group(std::string_view type) const;
+  // The partitions of its objects, as the nodes that host them say.
+  PartitionHash partition_hash(std::string_view type) const;
   // Null when no live member has that epoch.
   const Member* find_member(std::uint64_t epoch) const;
 
@@ -102,6 +111,12 @@ class ClusterView {
   std::vector<Member> members_;
   std::vector<Group> groups_;  // Their owners are among the members.
   const std::uint64_t self_epoch_;
+  const std::size_t partition_count_;
 };
+
+inline const ClusterView::Owner& ClusterView::Group::owner(Partition partition) const {
+  static constexpr Owner none;
+  return partition < owners.size() ? owners[partition] : none;
+}
 
 }  // namespace corolane::framework

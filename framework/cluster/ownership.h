@@ -10,11 +10,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "coroutine/base/clock.h"
 #include "framework/wire/partition.h"
@@ -126,7 +126,10 @@ class Ownership {
   using Epoch = std::uint64_t;
 
   // `fence` outlives it.
-  explicit Ownership(const Fence& fence) : fence_(fence) {}
+  explicit Ownership(const Fence& fence, std::size_t partition_count = partition_count_min)
+      : fence_(fence), epochs_(partition_count) {}
+
+  std::size_t partition_count() const { return epochs_.size(); }
 
   // The epoch of this node's ownership of that partition: larger at each change of owner. 0: it is
   // not ours.
@@ -150,7 +153,7 @@ class Ownership {
 
  private:
   const Fence& fence_;
-  std::array<std::atomic<Epoch>, partition_count> epochs_{};
+  std::vector<std::atomic<Epoch>> epochs_;
 };
 
 }  // namespace corolane::framework

@@ -124,6 +124,35 @@ struct Best {
   }
 };
 
+// A draw of the many partitions that only later builds know: one multiplication, whose halves are
+// folded together (Wang Yi, wyhash), and no branch, which would be mispredicted. The lowest bits
+// are the member's number.
+constexpr unsigned number_bits = 16;
+
+std::uint64_t draw_of_many(const Class& each, std::size_t i, std::uint64_t partition) {
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
+  __extension__ using Product = unsigned __int128;
+  const Product product = static_cast<Product>(each.hashes[i] ^ partition) * factor;
+  const auto folded =
+      static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
+  return (folded >> number_bits << number_bits) | i;
+}
+
+Best best_of_many(const Class& each, std::uint64_t partition) {
+  partition = scramble(partition + 1);
+  // Two at a time, so that one does not wait for the other.
+  std::uint64_t even = 0;
+  std::uint64_t odd = 0;
+  const std::size_t count = each.hashes.size();
+  for (std::size_t i = 1; i < count; i += 2) {
+    even = std::max(even, draw_of_many(each, i - 1, partition));
+    odd = std::max(odd, draw_of_many(each, i, partition));
+  }
+  if (count % 2 != 0) even = std::max(even, draw_of_many(each, count - 1, partition));
+  const std::uint64_t best = std::max(even, odd);
+  return {.number = best & ((std::uint64_t{1} << number_bits) - 1), .hash = best};
+}
+
 Best best_of(const Class& each, std::uint64_t partition) {
   Best best;
   for (std::size_t i = 0; i < each.hashes.size(); ++i) {
@@ -139,12 +168,12 @@ struct Winner {
   std::size_t number = 0;
 };
 
-Winner draw(std::vector<Class>& classes, std::uint64_t partition) {
+Winner draw(std::vector<Class>& classes, std::uint64_t partition, bool is_of_many) {
   Winner winner;
   double best_draw = 0;
   for (Class& each : classes) {
     if (each.hashes.empty()) continue;
-    const Best best = best_of(each, partition);
+    const Best best = is_of_many ? best_of_many(each, partition) : best_of(each, partition);
     const double drawn = classes.size() == 1 ? 1 : best.draw(each.weight);
     if (winner.its_class != nullptr && drawn <= best_draw) continue;
     winner = {.its_class = &each, .number = best.number};
@@ -164,7 +193,7 @@ Winner find(std::vector<Class>& classes, std::string_view name) {
   return {};
 }
 
-void limit(std::vector<Class>& classes) {
+void limit(std::vector<Class>& classes, std::size_t partition_count) {
   std::uint64_t sum = 0;
   for (const Class& each : classes) sum += each.weight * each.members.size();
   for (Class& each : classes) {
@@ -183,21 +212,26 @@ std::vector<const Member*> possible_owners(std::span<const Member> members,
 
 std::vector<const Member*> choose_owners(std::span<const Member> members,
                                          const Placement& placement, const Pins& pins) {
+  // All that have objects have the same.
+  std::size_t partition_count = partition_count_min;
+  for (const Member& member : members) {
+    partition_count = std::max(partition_count, member.partition_count);
+  }
   std::vector<const Member*> owners(partition_count);
   const bool is_bounded = all_know(2, members);
   std::vector<Class> classes = classes_of(possible_owners(members, placement), placement);
-  if (is_bounded) limit(classes);
+  if (is_bounded) limit(classes, partition_count);
   if (all_know(3, members)) {
     for (const auto& [partition, pin] : pins) {
       const Winner pinned = find(classes, pin.node);
-      if (pinned.its_class == nullptr) continue;
+      if (pinned.its_class == nullptr || partition >= partition_count) continue;
       owners[partition] = pinned.its_class->members[pinned.number];
       pinned.its_class->count(pinned.number);
     }
   }
   for (std::size_t i = 0; i < partition_count; ++i) {
     if (owners[i] != nullptr) continue;
-    const Winner winner = draw(classes, i);
+    const Winner winner = draw(classes, i, partition_count > partition_count_min);
     if (winner.its_class == nullptr) continue;
     owners[i] = winner.its_class->members[winner.number];
     if (is_bounded) winner.its_class->count(winner.number);

@@ -230,7 +230,8 @@ class Node {
   std::vector<std::function<void(Shard&)>> make_services_;
   bool has_single_services_ = false;
   std::unique_ptr<detail::StoreHealth> store_health_;
-  std::shared_ptr<Store> shared_store_;  // Null when each shard has its own.
+  std::size_t partition_count_ = partition_count_min;  // Of the store.
+  std::shared_ptr<Store> shared_store_;                // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.

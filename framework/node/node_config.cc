@@ -107,6 +107,13 @@ Result<void> check_redis(const RedisConfig& redis) {
   return invalid("a Redis Cluster has the database 0 only");
 }
 
+Result<void> check_partition_count(const std::uint32_t& count) {
+  if (is_partition_count(count)) return {};
+  return Error(Code::invalid_argument, "not a power of two between " +
+                                           std::to_string(partition_count_min) + " and " +
+                                           std::to_string(partition_count_max));
+}
+
 Result<void> check_label(const std::string& text) {
   return text.empty() ? Result<void>() : check_name(text);
 }
@@ -348,6 +355,11 @@ void describe(config::Section& section, ClusterConfig& value) {
   section.field("balance", value.balance,
                 "Whether partitions that keep a shard busy move to other nodes, at most one in "
                 "twenty a minute. The node that joined first decides, so all have the same value.");
+  section.field("partitions", value.partitions,
+                "How many partitions the objects are divided into, when a redis is first used; "
+                "its number never changes, and this key does nothing any more. At least ten for "
+                "each shard that the cluster may ever have; more cost memory and requests.",
+                config::where(check_partition_count, "1024, 2048, 4096, 8192 or 16384"));
   section.field("etcd", value.etcd, "The servers of etcd.");
   section.field("listen", value.listen,
                 "Where other nodes call the first shard; the other shards have the ports that "

@@ -24,6 +24,7 @@
 #include "framework/diagnostics/crash_report.h"
 #include "framework/telemetry/log_level.h"
 #include "framework/telemetry/telemetry_config.h"
+#include "framework/wire/partition.h"
 #include "net/address_shares.h"
 #include "net/endpoint.h"
 
@@ -154,6 +155,8 @@ struct ClusterConfig {
   DirectoryKind directory = DirectoryKind::local;
   WithoutDirectory without_directory = WithoutDirectory::refuse;
   bool balance = false;  // Busy partitions leave shards that are full.
+  // Of a redis that no node has used before; afterwards the number is fixed.
+  std::uint32_t partitions = partition_count_max;
   EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";

@@ -41,6 +41,9 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
             cluster.view()->members().size());
   out.gauge("corolane_cluster_partitions", "Partitions of objects that this node owns.", {},
             statistics.owned_count);
+  out.gauge("corolane_cluster_partitions_all",
+            "Partitions that the objects of one placement are divided into.", {},
+            cluster.view()->partition_count());
   out.counter("corolane_cluster_partitions_claimed_total",
               "Partitions without an owner that the node has claimed.", {},
               statistics.claimed_count);

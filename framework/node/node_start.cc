@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/text.h"
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/node/detail/backends.h"
@@ -41,6 +41,15 @@ constexpr Directory::Revision revisions_of_a_process = Directory::Revision{1} <<
 
 // Long enough to be unguessable: openssl rand -hex 16 makes 32.
 constexpr std::size_t admin_token_bytes_min = 16;
+
+// Empty: none.
+bool is_affinity(std::string_view text) {
+  constexpr std::size_t length_max = 63;
+  return text.size() <= length_max && std::ranges::all_of(text, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-';
+         });
+}
 
 // Says how to fix a listener that failed.
 Error listen_error(std::string_view key, const net::Endpoint& endpoint, const Error& cause) {
@@ -88,6 +97,11 @@ Result<void> Node::start() {
 
 Result<void> Node::check_objects() const {
   for (const HostedObjects& objects : objects_) {
+    if (!is_affinity(objects.options.affinity)) {
+      return Error(Code::invalid_argument, std::string(objects.type.name) + ": its affinity " +
+                                               quote(objects.options.affinity) +
+                                               " is not 1 to 63 letters, digits, '-'");
+    }
     if (!objects.options.transient) continue;
     const auto durable = std::ranges::find_if(objects.type.methods, &rpc::Method::durable);
     if (durable == objects.type.methods.end()) continue;
@@ -101,18 +115,25 @@ Result<void> Node::check_objects() const {
 
 Result<void> Node::open_stores() {
   if (auto valid = check_objects(); !valid) return valid;
-  for (HostedObjects& objects : objects_) {
-    auto& ownership = ownerships_[objects.options.placement];
-    if (ownership == nullptr) ownership = std::make_unique<Ownership>(fence_);
-    objects.ownership = ownership.get();
-  }
   if (auto read = read_shared_key(); !read) return read;
   if (objects_.empty()) return {};
-  shared_store_ = parts_->store;
-  if (shared_store_ != nullptr || !detail::is_one_for_all(config_.store.kind)) return {};
-  auto store = detail::open_store(config_.store, config_.cluster.name, network_);
-  if (!store) return store.error();
-  shared_store_ = *std::move(store);
+  std::shared_ptr<Store> store = parts_->store;
+  if (store == nullptr) {
+    auto opened = detail::open_store(config_.store, config_.cluster.name, network_);
+    if (!opened) return opened.error();
+    store = *std::move(opened);
+  }
+  auto count = store->partition_count(config_.cluster.partitions, Deadline::after(start_time_max));
+  if (!count) return std::move(count.error()).with_context("node.store");
+  partition_count_ = *count;
+  for (HostedObjects& objects : objects_) {
+    auto& ownership = ownerships_[objects.options.placement];
+    if (ownership == nullptr) ownership = std::make_unique<Ownership>(fence_, partition_count_);
+    objects.ownership = ownership.get();
+  }
+  if (parts_->store != nullptr || detail::is_one_for_all(config_.store.kind)) {
+    shared_store_ = std::move(store);
+  }
   return {};
 }
 
@@ -186,7 +207,8 @@ Member Node::member() const {
                 .weight = config_.cluster.weight,
                 .zone = config_.cluster.zone,
                 .roles = config_.cluster.roles,
-                .version = std::string(version())};
+                .version = std::string(version()),
+                .partition_count = partition_count_};
   for (const net::Endpoint& endpoint : endpoints_.cluster) {
     const std::string& host =
         config_.cluster.advertise.empty() ? endpoint.address : config_.cluster.advertise;
@@ -194,12 +216,17 @@ Member Node::member() const {
   }
   // A node that is alone is never called, so its address does not matter.
   if (member.shards.empty()) member.shards.push_back({.host = "127.0.0.1", .port = 0});
-  std::map<Placement, std::set<std::string>> types;
+  std::map<Placement, PlacementGroup> groups;
   for (const HostedObjects& objects : objects_) {
-    types[objects.options.placement].insert(objects.type.name);
+    PlacementGroup& group = groups[objects.options.placement];
+    group.placement = objects.options.placement;
+    group.types.emplace_back(objects.type.name);
+    if (objects.options.affinity.empty()) continue;
+    group.affinities.emplace(objects.type.name, objects.options.affinity);
   }
-  for (const auto& [placement, names] : types) {
-    member.groups.push_back({.placement = placement, .types = {names.begin(), names.end()}});
+  for (auto& [placement, group] : groups) {
+    std::ranges::sort(group.types);
+    member.groups.push_back(std::move(group));
   }
   return member;
 }

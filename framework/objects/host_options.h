@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "coroutine/base/clock.h"
 #include "framework/cluster/cluster_view.h"
@@ -17,6 +18,13 @@ namespace corolane::framework {
 struct HostOptions {
   // The nodes that may host them.
   Placement placement = {};
+  // Objects of types with the same affinity and placement live together, on one shard of one node,
+  // when their ids are the same up to the first slash: Player "ann", Bag "ann" and Item "ann/sword"
+  // with .affinity = "player". Calls among them stay on their thread. It decides where an object is
+  // stored, so it never changes for a type with stored objects: nodes that host a type with another
+  // affinity are not let into the cluster. At most 63 letters, digits and hyphens; empty: the
+  // objects are spread one by one.
+  std::string affinity = {};
   // Objects that live in memory only, such as lobbies, chats and running matches. They are neither
   // sealed nor stored: an activation and a change cost nothing, and when an object is deactivated
   // or its node crashes, its state and its request ids are gone. One node owns each of them as

@@ -36,7 +36,7 @@ std::string name_of(const Member* member) { return member == nullptr ? "" : memb
 std::string owner_of(const Cluster& cluster, std::string_view type, Partition partition) {
   const auto view = cluster.view();
   const auto* const group = view->find_group(type);
-  return group == nullptr ? "" : name_of(group->owners[partition].member);
+  return group == nullptr ? "" : name_of(group->owner(partition).member);
 }
 
 // The name of the node, if the partition may live there.
@@ -91,7 +91,7 @@ Result<net::HttpResponse> move_partition(Node& node, const net::HttpRequest& req
   if (!all_know_pins(*view)) {
     return bad_query(wrong("a node of an earlier build is in the cluster, and knows no pins"));
   }
-  const Partition partition = partition_of(name->type, name->id);
+  const Partition partition = view->partition_hash(name->type)(name->id);
   std::optional<Pin> pin;
   std::string to;
   if (const auto wanted = request.query("to"); !wanted.empty()) {

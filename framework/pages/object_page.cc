@@ -185,7 +185,7 @@ Json owner_json(const Node& node, const std::string& type, Partition partition,
   const bool is_here = report.epoch != 0;
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   const auto* const group = view == nullptr ? nullptr : view->find_group(type);
-  const auto owner = group == nullptr ? ClusterView::Owner() : group->owners[partition];
+  const auto owner = group == nullptr ? ClusterView::Owner() : group->owner(partition);
   const auto* const member = owner.member;
   return {{"is_here", is_here},
           {"node", is_here             ? Json(node.config().name)
@@ -225,7 +225,9 @@ std::string verdict_of(const Json& owner, const ObjectReport& report) {
 }
 
 Result<Json> object_json(Node& node, const ObjectName& name) {
-  const Partition partition = PartitionHash(name.type)(name.id);
+  const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
+  const Partition partition =
+      view == nullptr ? partition_of(name.type, name.id) : view->partition_hash(name.type)(name.id);
   ObjectReport report;
   auto looked = node.on_each_shard([&](const Shard& shard) -> Result<void> {
     if (shard.index() == partition % node.shard_count()) {

@@ -104,7 +104,7 @@ Objects objects_of(const Shard& shard, std::string_view type) {
       shard.host() == nullptr ? nullptr : shard.host()->find_type(type);
   if (hosted == nullptr) return objects;
   std::size_t looked_at = 0;
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  for (std::size_t i = 0; i < hosted->ownership().partition_count(); ++i) {
     const auto& cells = hosted->of_partition(static_cast<Partition>(i));
     for (const ObjectCell* const cell : cells) add(objects, row_of(*cell, shard));
     looked_at += cells.size();

@@ -16,23 +16,23 @@ Result<std::uint64_t> MemoryStore::next_epoch(Deadline deadline) {
 Result<StoredObject> MemoryStore::seal(const ObjectKey& key, std::uint64_t epoch,
                                        Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
-  Stripe& stripe = stripe_of(key);
+  Stripe& stripe = stripe_of(key.partition);
   const std::scoped_lock lock(stripe.mutex);
   auto& rows = stripe.table.rows;
   Key name(key.type, key.id);
   const auto place = rows.find(name);
-  const std::uint64_t last = place == rows.end()
-                                 ? stripe.table.floors[partition_of(key.type, key.id)]
-                                 : place->second.epoch;
+  const std::uint64_t last =
+      place == rows.end() ? stripe.table.floors[key.partition] : place->second.epoch;
   if (last > epoch) return detail::sealed_by_later_owner(key, last, epoch);
   Row& row = place == rows.end() ? rows[std::move(name)] : place->second;
   row.epoch = epoch;
+  row.partition = key.partition;
   return row.object;
 }
 
 Result<void> MemoryStore::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may;
-  Stripe& stripe = stripe_of(key);
+  Stripe& stripe = stripe_of(key.partition);
   const std::scoped_lock lock(stripe.mutex);
   const auto place = stripe.table.rows.find({std::string(key.type), std::string(key.id)});
   if (place == stripe.table.rows.end()) return {};
@@ -46,7 +46,7 @@ Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::
                                 const ObjectWrite& object, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
   const detail::RowMark expected = {.epoch = epoch, .version = version};
-  Stripe& stripe = stripe_of(key);
+  Stripe& stripe = stripe_of(key.partition);
   const std::scoped_lock lock(stripe.mutex);
   const auto place = stripe.table.rows.find({std::string(key.type), std::string(key.id)});
   if (place == stripe.table.rows.end()) return detail::not_to_be_replaced(key, {}, expected);
@@ -56,8 +56,8 @@ Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::
   row.object.bytes = object.bytes;
   ++row.object.version;
   row.object.is_tombstone = object.forget_at.has_value();
-  set_time(stripe.table.waking, place->first, row.wake_at, object.wake_at);
-  set_time(stripe.table.tombstones, place->first, row.forget_at, object.forget_at);
+  set_time(stripe.table.waking, place->first, row.partition, row.wake_at, object.wake_at);
+  set_time(stripe.table.tombstones, place->first, row.partition, row.forget_at, object.forget_at);
   return {};
 }
 
@@ -106,17 +106,19 @@ Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark, boo
 
 void MemoryStore::remove(Table& table, std::map<Key, Row>::iterator place) {
   const auto& [key, row] = *place;
-  std::uint64_t& floor = table.floors[partition_of(key.first, key.second)];
+  std::uint64_t& floor = table.floors[row.partition];
   floor = std::max(floor, row.epoch);
   table.rows.erase(place);
 }
 
 MemoryStore::Row MemoryStore::look(const ObjectKey& key) const {
-  const Stripe& stripe = stripe_of(key);
-  const std::scoped_lock lock(stripe.mutex);
-  const auto& rows = stripe.table.rows;
-  const auto found = rows.find({std::string(key.type), std::string(key.id)});
-  return found == rows.end() ? Row{} : found->second;
+  const Key name(key.type, key.id);
+  for (const Stripe& stripe : stripes_) {
+    const std::scoped_lock lock(stripe.mutex);
+    const auto found = stripe.table.rows.find(name);
+    if (found != stripe.table.rows.end()) return found->second;
+  }
+  return {};
 }
 
 std::shared_ptr<const MemoryStore::Tables> MemoryStore::tables() const {
@@ -141,9 +143,8 @@ void MemoryStore::set_back(const Tables& tables) {
   directory_ = tables.directory;
 }
 
-void MemoryStore::set_time(Times& times, const Key& key, std::optional<WallTime>& time,
-                           std::optional<WallTime> new_time) {
-  const Partition partition = partition_of(key.first, key.second);
+void MemoryStore::set_time(Times& times, const Key& key, Partition partition,
+                           std::optional<WallTime>& time, std::optional<WallTime> new_time) {
   if (time) times.erase({partition, *time, key});
   if (new_time) times.insert({partition, *new_time, key});
   time = new_time;

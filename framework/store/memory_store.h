@@ -40,12 +40,14 @@ class MemoryStore : public Store {
   bool is_shared() const override { return false; }
   std::string name() const override { return "memory"; }
 
-  // For tests: the epoch by which an object is sealed, and its state. Never suspends.
+  // For tests: the epoch by which an object is sealed, and its state, whatever the partition of the
+  // key. Never suspends.
   struct Row {
     std::uint64_t epoch = 0;
     StoredObject object = {};
     std::optional<WallTime> wake_at = {};
     std::optional<WallTime> forget_at = {};
+    Partition partition = 0;
   };
   Row look(const ObjectKey& key) const;
   // Calls visit(key, row) for each object.
@@ -82,13 +84,9 @@ class MemoryStore : public Store {
   static constexpr std::size_t stripe_count = 64;
 
   Stripe& stripe_of(Partition partition) { return stripes_.at(partition % stripe_count); }
-  Stripe& stripe_of(const ObjectKey& key) { return stripe_of(partition_of(key.type, key.id)); }
-  const Stripe& stripe_of(const ObjectKey& key) const {
-    return stripes_.at(partition_of(key.type, key.id) % stripe_count);
-  }
   // Sets a time of a row.
-  static void set_time(Times& times, const Key& key, std::optional<WallTime>& time,
-                       std::optional<WallTime> new_time);
+  static void set_time(Times& times, const Key& key, Partition partition,
+                       std::optional<WallTime>& time, std::optional<WallTime> new_time);
   // Removes a row that holds nothing.
   static void remove(Table& table, std::map<Key, Row>::iterator place);
 

@@ -86,16 +86,45 @@ return {}
 }
 
 // KEYS: directory. ARGV: id, revision, generation, whether it may replace the noted one. Returns
-// what is noted now.
+// what is noted now. A build that knows only the smallest number of partitions refuses to use the
+// store when there are more: its directory seems to have another id.
 const RedisScript& note_directory_script() {
   static const RedisScript script(R"(
-local noted = redis.call('HMGET', KEYS[1], 'id', 'revision', 'generation')
-local continues = noted[1] == ARGV[1] and noted[3] == ARGV[3] and noted[2] <= ARGV[2]
+local noted = redis.call('HMGET', KEYS[1], 'id', 'revision', 'generation', 'partitions')
+local more = ''
+if noted[4] and noted[4] ~= '1024' then more = ' in ' .. noted[4] .. ' partitions' end
+local id = ARGV[1] .. more
+local continues = noted[1] == id and noted[3] == ARGV[3] and noted[2] <= ARGV[2]
 if not noted[1] or continues or (ARGV[4] == '1' and ARGV[3] > noted[3]) then
-  redis.call('HSET', KEYS[1], 'id', ARGV[1], 'revision', ARGV[2], 'generation', ARGV[3])
+  redis.call('HSET', KEYS[1], 'id', id, 'revision', ARGV[2], 'generation', ARGV[3])
   return {ARGV[1], ARGV[2], ARGV[3]}
 end
-return noted
+if string.sub(noted[1], -#more) == more then noted[1] = string.sub(noted[1], 1, -#more - 1) end
+return {noted[1], noted[2], noted[3]}
+)");
+  return script;
+}
+
+// KEYS: directory. ARGV: the wanted number of partitions, '1' if the store was used before. Returns
+// the number. Former builds have noted none.
+const RedisScript& partition_count_script() {
+  static const RedisScript script(R"(
+local noted = redis.call('HMGET', KEYS[1], 'id', 'partitions')
+if noted[2] then return noted[2] end
+if noted[1] or ARGV[2] == '1' then return '1024' end
+redis.call('HSET', KEYS[1], 'partitions', ARGV[1])
+return ARGV[1]
+)");
+  return script;
+}
+
+// KEYS: epoch. Returns whether that key, a number, is there. EXISTS would be a further permission
+// that users have to give.
+const RedisScript& is_there_script() {
+  static const RedisScript script(R"(
+local found = redis.pcall('HMGET', KEYS[1], 'value')
+if found.err then return 1 end
+return 0
 )");
   return script;
 }
@@ -164,7 +193,7 @@ std::unique_ptr<detail::RedisPlaces> make_places(net::Network& network,
 
 // The keys of an object and its partition, and its member name in two of them.
 struct RedisStore::Keys {
-  Partition partition;
+  detail::RedisPlace place;
   std::string object;
   std::string due;
   std::string empty;
@@ -199,8 +228,12 @@ Error RedisStore::not_ours(detail::RedisPlace place, std::string_view key) const
                                     " holds other data; use another key prefix");
 }
 
+// The braces name the place, which a Redis Cluster hashes.
 std::string RedisStore::partition_key(Partition partition, std::string_view rest) const {
-  return key_prefix_ + '{' + std::to_string(partition) + '}' + std::string(rest);
+  const detail::RedisPlace place = detail::redis_place_of(partition);
+  std::string key = key_prefix_ + '{' + std::to_string(place) + '}';
+  if (partition != place) key += ':' + std::to_string(partition);
+  return key.append(rest);
 }
 
 Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
@@ -208,9 +241,9 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
   if (key.type.contains(':')) {
     return Error(Code::invalid_argument, "the type " + quote(key.type) + " has a colon");
   }
-  const Partition partition = partition_of(key.type, key.id);
+  const Partition partition = key.partition;
   std::string member = std::string(key.type) + ':' + std::string(key.id);
-  return Keys{.partition = partition,
+  return Keys{.place = detail::redis_place_of(partition),
               .object = partition_key(partition, ":object:" + member),
               .due = partition_key(partition, ":due"),
               .empty = partition_key(partition, ":empty"),
@@ -218,9 +251,26 @@ Result<RedisStore::Keys> RedisStore::keys_of(const ObjectKey& key) const {
               .member = std::move(member)};
 }
 
+Result<std::size_t> RedisStore::partition_count(std::size_t wanted, Deadline deadline) {
+  if (auto met = places_->meet(deadline); !met) return met.error();
+  // A node that is alone has noted no directory, but has drawn an epoch.
+  const std::string epoch = epoch_key();
+  const std::array<std::string_view, 2> question = {"1", epoch};
+  auto used = run(detail::epoch_place, is_there_script(), question, deadline);
+  if (!used) return std::move(used.error());
+  const std::string key = key_prefix_ + "directory";
+  const std::string count = std::to_string(wanted);
+  const std::array<std::string_view, 4> words = {"1", key, count, used->number == 0 ? "0" : "1"};
+  auto reply = run(detail::directory_place, partition_count_script(), words, deadline);
+  if (!reply) return std::move(reply.error());
+  const auto noted = number_of<std::size_t>(*reply);
+  if (!noted || !is_partition_count(*noted)) return not_ours(detail::directory_place, key);
+  return *noted;
+}
+
 Result<std::uint64_t> RedisStore::next_epoch(Deadline deadline) {
   if (auto met = places_->meet(deadline); !met) return met.error();
-  const std::string key = key_prefix_ + "epoch";
+  const std::string key = epoch_key();
   const std::array<std::string_view, 2> words = {"INCR", key};
   auto reply = call(detail::epoch_place, words, deadline);
   if (!reply) return std::move(reply.error());
@@ -253,16 +303,16 @@ Result<StoredObject> RedisStore::seal(const ObjectKey& key, std::uint64_t epoch,
   const std::string forget_at = time_text(clock_.now() + empty_row_time);
   const std::array<std::string_view, 7> words = {"3",       keys->object, keys->empty, keys->floor,
                                                  epoch_now, keys->member, forget_at};
-  auto reply = run(keys->partition, seal_script(), words, deadline);
+  auto reply = run(keys->place, seal_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   if (reply->items.size() == 1) {
     const auto found = number_of<std::uint64_t>(reply->items[0]);
-    if (!found) return not_ours(keys->partition, keys->object);
+    if (!found) return not_ours(keys->place, keys->object);
     return detail::sealed_by_later_owner(key, *found, epoch);
   }
-  if (reply->items.size() != 4) return not_ours(keys->partition, keys->object);
+  if (reply->items.size() != 4) return not_ours(keys->place, keys->object);
   const auto version = number_of<std::uint64_t>(reply->items[1]);
-  if (!version) return not_ours(keys->partition, keys->object);
+  if (!version) return not_ours(keys->place, keys->object);
   return StoredObject{.version = *version,
                       .bytes = std::move(reply->items[2].text),
                       .is_tombstone = reply->items[1].text == reply->items[3].text};
@@ -274,7 +324,7 @@ Result<void> RedisStore::release(const ObjectKey& key, std::uint64_t epoch, Dead
   const std::string epoch_now = epoch_text(epoch);
   const std::array<std::string_view, 6> words = {"3",         keys->object, keys->empty,
                                                  keys->floor, epoch_now,    keys->member};
-  auto reply = run(keys->partition, release_script(), words, deadline);
+  auto reply = run(keys->place, release_script(), words, deadline);
   if (!reply) return std::move(reply.error());
   return {};
 }
@@ -291,13 +341,13 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   const std::array<std::string_view, 11> words = {
       "3",   keys->object, keys->due,    keys->empty, epoch_now, before,
       after, object.bytes, keys->member, wake_at,     forget_at};
-  const auto reply = run(keys->partition, write_script(), words, deadline);
+  const auto reply = run(keys->place, write_script(), words, deadline);
   if (!reply) return reply.error();
   if (reply->kind == Kind::list && reply->items.empty()) return {};
-  if (reply->items.size() != 2) return not_ours(keys->partition, keys->object);
+  if (reply->items.size() != 2) return not_ours(keys->place, keys->object);
   const auto found_epoch = number_of<std::uint64_t>(reply->items[0]);
   const auto found_version = number_of<std::uint64_t>(reply->items[1]);
-  if (!found_epoch || !found_version) return not_ours(keys->partition, keys->object);
+  if (!found_epoch || !found_version) return not_ours(keys->place, keys->object);
   return detail::not_to_be_replaced(key, {.epoch = *found_epoch, .version = *found_version},
                                     {.epoch = epoch, .version = version});
 }
@@ -310,16 +360,17 @@ Result<std::vector<DueObject>> RedisStore::due(Partition partition, WallTime unt
   const std::string limit = std::to_string(std::min(count_max, limit_max));
   const std::array<std::string_view, 8> words = {"ZRANGEBYSCORE", key,     "-inf", last,
                                                  "WITHSCORES",    "LIMIT", "0",    limit};
-  auto reply = call(partition, words, deadline);
+  const detail::RedisPlace place = detail::redis_place_of(partition);
+  auto reply = call(place, words, deadline);
   if (!reply) return without_doubt(reply.error());
 
   std::vector<DueObject> objects;
-  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(partition, key);
+  if (reply->kind != Kind::list || reply->items.size() % 2 != 0) return not_ours(place, key);
   for (std::size_t at = 0; at < reply->items.size(); at += 2) {
     const std::string& member = reply->items[at].text;
     const auto colon = member.find(':');
     const auto wake_at = number_of<std::int64_t>(reply->items[at + 1]);
-    if (colon == member.npos || !wake_at) return not_ours(partition, key);
+    if (colon == member.npos || !wake_at) return not_ours(place, key);
     objects.push_back({.type = member.substr(0, colon),
                        .id = member.substr(colon + 1),
                        .wake_at = WallTime(std::chrono::milliseconds(*wake_at))});
@@ -335,9 +386,10 @@ Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::s
   const std::string before_members = partition_key(partition, ":object:");
   const std::string floor = partition_key(partition, ":floor");
   const std::array<std::string_view, 6> words = {"2", key, floor, until, limit, before_members};
-  const auto reply = run(partition, forget_script(), words, deadline);
+  const detail::RedisPlace place = detail::redis_place_of(partition);
+  const auto reply = run(place, forget_script(), words, deadline);
   if (!reply) return reply.error();
-  if (reply->kind != Kind::number || reply->number < 0) return not_ours(partition, key);
+  if (reply->kind != Kind::number || reply->number < 0) return not_ours(place, key);
   return static_cast<std::size_t>(reply->number);
 }
 

@@ -21,9 +21,10 @@
 // configuration. Replication is asynchronous, so a promoted replica may lack the last writes; the
 // owner notices when its next write is refused.
 //
-// The keys of a partition share a hash tag, and therefore a slot of a Redis Cluster. The members of
-// one have no marks; the store follows their redirections. With the default prefix, for the object
-// "alice" of type "chess.Player" in partition 17, epochs as 20 decimal digits:
+// The keys of a partition share a hash tag, the remainder of its number by 1,024, and therefore a
+// slot of a Redis Cluster. The members of one have no marks; the store follows their redirections.
+// With the default prefix, for the object "alice" of type "chess.Player" in partition 17, epochs as
+// 20 decimal digits; in partition 1,041 the keys begin with corolane:{17}:1041:
 //
 //    corolane:server                         a hash, the mark: `server` and `servers`, as in "1 of
 //                                            3", `store` and `id`, random; `known` once the first
@@ -31,8 +32,11 @@
 //    corolane:servers                        on the first server, a hash: the id of each server by
 //                                            its number, from 1
 //    corolane:epoch                          the last result of next_epoch()
-//    corolane:directory                      a hash: `id`, `revision` and `generation` of the noted
-//                                            directory, the last two as 20 decimal digits
+//    corolane:directory                      a hash: `partitions`, their number, unless it is that
+//                                            of former builds; `id`, `revision` and `generation` of
+//                                            the noted directory, the last two as 20 decimal
+//                                            digits. With more than 1,024 partitions `id` ends with
+//                                            " in 4096 partitions": former builds keep out
 //    corolane:{17}:object:chess.Player:alice a hash: `epoch`; and, once it was written, `version`
 //                                            in decimal and `state`, the bytes; `destroyed` in a
 //                                            tombstone, the version that it has
@@ -106,6 +110,7 @@ class RedisStore : public Store {
   // Fail also with unauthenticated or permission_denied when the server rejects us, with
   // failed_precondition when it has another mark, with data_loss when a key of ours holds something
   // else, and with invalid_argument for a type with a colon in its name.
+  Result<std::size_t> partition_count(std::size_t wanted, Deadline deadline) override;
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<void> try_room(Deadline deadline) override;
   Result<StoredObject> seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) override;
@@ -131,6 +136,7 @@ class RedisStore : public Store {
                                  std::span<const std::string_view> words, Deadline deadline);
   Error not_ours(std::uint16_t place, std::string_view key) const;
 
+  std::string epoch_key() const { return key_prefix_ + "epoch"; }
   std::string partition_key(Partition partition, std::string_view rest) const;
   Result<Keys> keys_of(const ObjectKey& key) const;
 

@@ -18,11 +18,12 @@ using Effect = SqliteCall::Effect;
 
 // An ObjectKey that outlives its caller.
 struct OwnedKey {
-  explicit OwnedKey(const ObjectKey& key) : type(key.type), id(key.id) {}
-  ObjectKey view() const { return {.type = type, .id = id}; }
+  explicit OwnedKey(const ObjectKey& key) : type(key.type), id(key.id), partition(key.partition) {}
+  ObjectKey view() const { return {.type = type, .id = id, .partition = partition}; }
 
   std::string type;
   std::string id;
+  Partition partition;
 };
 
 std::size_t size_of(const ObjectKey& key) { return key.type.size() + key.id.size(); }

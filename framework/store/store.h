@@ -35,6 +35,8 @@ namespace corolane::framework {
 struct ObjectKey {
   std::string_view type;  // "package.Counter".
   std::string_view id;    // Any bytes.
+  // Always the same for an object.
+  Partition partition = partition_of(type, id);
 };
 
 struct StoredObject {
@@ -70,6 +72,12 @@ class Store {
   static constexpr std::chrono::milliseconds empty_row_time = std::chrono::hours(1);
 
   virtual ~Store() = default;
+
+  // The number of partitions of its objects. A store that holds nothing yet, and belongs to more
+  // than one process, takes `wanted`, which is one; the others keep what they have.
+  virtual Result<std::size_t> partition_count(std::size_t /*wanted*/, Deadline) {
+    return partition_count_min;
+  }
 
   // A number larger than all returned before, also to other processes and before a restart.
   virtual Result<std::uint64_t> next_epoch(Deadline deadline) = 0;

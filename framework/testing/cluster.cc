@@ -92,6 +92,7 @@ SimulatedCluster::SimulatedCluster(const Options& options, SetUp set_up)
       store_(simulation_, fabric_, &checker_),
       clients_(simulation_.add_host("clients")),
       client_calls_(std::make_unique<ClientCalls>(*this)) {
+  store_.set_partition_count(options_.partition_count);
   if (options_.reader != nullptr) simulation_.trace().set_reader(options_.reader);
   clients_.start([this] {
     static_cast<void>(coroutine::sleep_until(Deadline::never()));
@@ -249,7 +250,8 @@ framework::Node* SimulatedCluster::node(std::size_t node) { return nodes_[node]-
 
 std::optional<std::size_t> SimulatedCluster::owner_of(std::string_view type,
                                                       std::string_view id) const {
-  const std::string owner = directory_.owner_name({}, framework::partition_of(type, id));
+  const std::string owner =
+      directory_.owner_name({}, framework::partition_of(type, id, store_.partition_count()));
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (owner.starts_with(nodes_[i]->host.name() + ".")) return i;
   }

@@ -50,6 +50,7 @@ class SimulatedCluster {
   struct Options {
     std::uint64_t seed = 1;
     std::size_t nodes = 3;
+    std::size_t partition_count = framework::partition_count_min;
     // Each node has that many; empty: the seed decides, for each life of each node, up to four.
     std::optional<std::uint32_t> shards = 1;
     bool shuffles = true;  // Ready tasks run in any order, instead of first come, first served.

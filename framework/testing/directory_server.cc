@@ -179,7 +179,7 @@ void DirectoryServer::start() {
 void DirectoryServer::replace() {
   // Nobody has joined one that was not accepted.
   if (is_accepted_) {
-    std::array<std::uint64_t, framework::partition_count> epochs{};
+    std::array<std::uint64_t, framework::partition_count_max> epochs{};
     for (std::size_t i = 0; i < epochs.size(); ++i) {
       epochs[i] = owner_of({}, static_cast<framework::Partition>(i));
     }

@@ -109,7 +109,7 @@ class DirectoryServer {
   TimePoint replaced_at_{};
   std::uint64_t generation_ = 0;
   // The last epochs of the former directory, for the default placement.
-  std::array<std::uint64_t, framework::partition_count> former_epochs_ = {};
+  std::array<std::uint64_t, framework::partition_count_max> former_epochs_ = {};
   std::map<std::size_t, Reads> reads_;          // By the index of the host.
   framework::LocalDirectory* table_ = nullptr;  // While the host is alive.
 };

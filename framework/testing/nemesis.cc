@@ -150,7 +150,7 @@ void Nemesis::strike_node(const Fault& fault, Duration duration, test::Random& d
     case FaultKind::move:
       for (std::uint32_t i = 0; i < fault.amount; ++i) {
         const auto partition =
-            static_cast<framework::Partition>(dice.below(framework::partition_count));
+            static_cast<framework::Partition>(dice.below(cluster_.store().partition_count()));
         cluster_.directory().pin(partition, host.name());
         later(duration, [this, partition] { cluster_.directory().pin(partition, ""); });
       }

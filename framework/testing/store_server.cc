@@ -27,6 +27,10 @@ class StoreServer::Remote final : public framework::Store {
  public:
   Remote(StoreServer& server, Host& node) : server_(server), node_(node) {}
 
+  Result<std::size_t> partition_count(std::size_t, Deadline) override {
+    return server_.partition_count_;
+  }
+
   Result<std::uint64_t> next_epoch(Deadline deadline) override {
     return line().ask<std::uint64_t>(deadline, [&server = server_]() -> Result<std::uint64_t> {
       if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
@@ -113,10 +117,11 @@ class StoreServer::Remote final : public framework::Store {
 
  private:
   struct Names {
-    explicit Names(const ObjectKey& key) : type(key.type), id(key.id) {}
-    ObjectKey key() const { return {.type = type, .id = id}; }
+    explicit Names(const ObjectKey& key) : type(key.type), id(key.id), partition(key.partition) {}
+    ObjectKey key() const { return {.type = type, .id = id, .partition = partition}; }
     std::string type;
     std::string id;
+    framework::Partition partition;
   };
   struct Request {
     Names names;
@@ -172,8 +177,8 @@ class StoreServer::Remote final : public framework::Store {
       server.witness_->on_written(key, request.epoch, request.version + 1, request.bytes);
     }
     if (written && request.forget_at && COROLANE_SEEDED_BUG(no_tombstone)) {
-      static_cast<void>(server.table_.forget(framework::partition_of(key.type, key.id),
-                                             framework::WallTime::max(), 1, Deadline::never()));
+      static_cast<void>(
+          server.table_.forget(key.partition, framework::WallTime::max(), 1, Deadline::never()));
     }
     return written;
   }

@@ -61,6 +61,10 @@ class StoreServer {
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
+  // Before a node uses it.
+  void set_partition_count(std::size_t count) { partition_count_ = count; }
+  std::size_t partition_count() const { return partition_count_; }
+
   // The store as `node` sees it. Lives no longer than the server.
   std::shared_ptr<framework::Store> store_of(Host& node);
 
@@ -91,6 +95,7 @@ class StoreServer {
   Condition condition_;
   // Late writes, by the type and id of their object.
   std::multimap<std::pair<std::string, std::string>, coroutine::Event*> late_;
+  std::size_t partition_count_ = framework::partition_count_min;
   framework::MemoryStore table_;
   std::shared_ptr<const framework::MemoryStore::Tables> kept_;  // Null: all of it is kept.
   Host& host_;

@@ -63,7 +63,7 @@ class Stage {
 
   // With epoch 0 it owns none of them.
   void own_all(std::uint64_t epoch) {
-    for (std::size_t i = 0; i < framework::partition_count; ++i) {
+    for (std::size_t i = 0; i < framework::partition_count_min; ++i) {
       ownership.set_epoch(static_cast<framework::Partition>(i), epoch);
     }
   }

@@ -83,9 +83,9 @@ State state_of(const framework::MemoryStore::Row& row) {
 }  // namespace
 
 void Market::set_up(framework::Node& node) {
-  node.host<Account>();
+  node.host<Account>({.affinity = "purse"});
   node.host<Guild>();
-  node.host<Chest>();
+  node.host<Chest>({.affinity = "purse"});
   node.host<chess::Game>(
       [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
   node.host<chess::Player>();

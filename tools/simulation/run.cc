@@ -15,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t losses_one_in = 8;  // Seeds.
+// One in so many clusters has more partitions than those of former builds.
+constexpr std::uint64_t many_partitions_one_in = 5;
 // The limit of I6.
 constexpr Duration answer_time_max = 10s;
 
@@ -28,7 +30,11 @@ Market::Options market_options(std::size_t client_count) {
 }
 
 void run_market(SimulatedRun& run) {
-  SimulatedCluster cluster(run.options({.shards = {}}), Market::set_up);
+  const bool has_many = run.plan().seed % many_partitions_one_in == 0;
+  SimulatedCluster cluster(
+      run.options(
+          {.partition_count = framework::partition_count_min * (has_many ? 2 : 1), .shards = {}}),
+      Market::set_up);
   Market market(cluster, run, market_options(run.plan().client_count));
   run.open(cluster);
   market.open();

@@ -33,7 +33,8 @@ Result<void> ReminderWatch::start(std::vector<RemindedType*> types) {
   for (const RemindedType* const type : types_) {
     const Ownership* const ownership = &type->ownership();
     if (std::ranges::find(looks_, ownership, &Look::ownership) != looks_.end()) continue;
-    looks_.push_back({.ownership = ownership});
+    looks_.emplace_back(*ownership);
+    wanted_.resize(ownership->partition_count());  // All have the same store.
   }
   auto spawned = tasks_.spawn("reminders", [this] { run(); },
                               {.purpose = coroutine::StackPool::Purpose::control});
@@ -52,7 +53,7 @@ void ReminderWatch::run() {
   while (!coroutine::is_cancelled()) {
     news_.reset();
     if (now() >= look_at_) {
-      wanted_.fill(true);
+      wanted_.assign(wanted_.size(), true);
       look_at_ = now() + options_.look_interval;
     }
     const bool has_all = look();
@@ -69,13 +70,13 @@ void ReminderWatch::run() {
 // Queries the wanted partitions and those that are new to us. Returns false when some are left: the
 // store is away, or a query has left more objects. The other partitions do not wait for those.
 bool ReminderWatch::look() {
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
     const auto partition = static_cast<Partition>(i);
     wanted_[i] = (is_here_(partition) && is_new(partition)) || wanted_[i];
   }
   bool has_all = true;
   bool is_away = false;  // The store.
-  for (std::size_t count = 0; count < partition_count && !is_away; ++count) {
+  for (std::size_t count = 0; count < wanted_.size() && !is_away; ++count) {
     const Partition partition = next_partition_;
     if (!wanted_[partition] || !is_here_(partition) || !is_owned(partition)) {
       wanted_[partition] = false;
@@ -87,7 +88,7 @@ bool ReminderWatch::look() {
       is_away = looked.error().code() != Code::data_loss;
     }
     has_all = has_all && !wanted_[partition];
-    next_partition_ = static_cast<Partition>((partition + 1) % partition_count);
+    next_partition_ = static_cast<Partition>((partition + 1) % wanted_.size());
   }
   return has_all;
 }

@@ -85,8 +85,10 @@ class ReminderWatch {
   };
   // An ownership, and the epoch of each partition at its last query.
   struct Look {
+    explicit Look(const Ownership& of) : ownership(&of), epochs(of.partition_count()) {}
+
     const Ownership* ownership;
-    std::array<Ownership::Epoch, partition_count> epochs{};
+    std::vector<Ownership::Epoch> epochs;
   };
 
   void run();
@@ -110,7 +112,7 @@ class ReminderWatch {
   std::set<Sleeper> sleepers_;
   TimePoint look_at_{};
   // Partitions to query. A look begins behind the last one that was queried.
-  std::array<bool, partition_count> wanted_{};
+  std::vector<bool> wanted_;
   Partition next_partition_ = 0;
   coroutine::Event news_{"reminder"};
   coroutine::Semaphore slots_;

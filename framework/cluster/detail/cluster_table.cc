@@ -13,6 +13,7 @@ namespace corolane::framework::detail {
 namespace {
 
 using nlohmann::json;
+using Affinities = decltype(PlacementGroup::affinities);
 
 // More nodes than leave while one request is under way.
 constexpr std::size_t gone_count_max = 1'000;
@@ -70,7 +71,7 @@ std::optional<PartitionPlace> partition_place_of(std::string_view text) {
   const std::string_view group = slash == std::string_view::npos ? "" : text.substr(0, slash);
   const auto number =
       number_of<Partition>(slash == std::string_view::npos ? text : text.substr(slash + 1));
-  if (!number || *number >= partition_count) return std::nullopt;
+  if (!number || *number >= partition_count_max) return std::nullopt;
   return PartitionPlace{.placement = placement_of(group), .partition = *number};
 }
 
@@ -104,14 +105,16 @@ std::optional<Member> member_of(const Directory::Entry& entry, std::string_view 
     member.version = value.value("version", "");
     member.placement_rule = value.value("placement_rule", 1U);
     member.forwards = value.value("forwards", false);
+    member.partition_count = value.value("partitions", partition_count_min);
     for (const json& group : value.at("hosts")) {
       member.groups.push_back({.placement = placement_of(group.at("placement").get<std::string>()),
-                               .types = group.at("types").get<std::vector<std::string>>()});
+                               .types = group.at("types").get<std::vector<std::string>>(),
+                               .affinities = group.value("affinities", Affinities())});
     }
   } catch (const json::exception&) {
     return std::nullopt;
   }
-  if (member.shards.empty()) return std::nullopt;
+  if (member.shards.empty() || !is_partition_count(member.partition_count)) return std::nullopt;
   return member;
 }
 
@@ -140,10 +143,13 @@ std::string ClusterTable::to_value(const Member& member) {
   for (const net::HostPort& shard : member.shards) {
     value["shards"].push_back(net::to_string({.address = shard.host, .port = shard.port}));
   }
+  if (member.partition_count != partition_count_min) value["partitions"] = member.partition_count;
   if (!member.zone.empty()) value["zone"] = member.zone;
   if (!member.roles.empty()) value["roles"] = member.roles;
   for (const PlacementGroup& group : member.groups) {
-    value["hosts"].push_back({{"placement", to_text(group.placement)}, {"types", group.types}});
+    json& hosted = value["hosts"].emplace_back(
+        json{{"placement", to_text(group.placement)}, {"types", group.types}});
+    if (!group.affinities.empty()) hosted["affinities"] = group.affinities;
   }
   return value.dump();
 }
@@ -160,7 +166,9 @@ std::string ClusterTable::id_in(const Directory::Snapshot& snapshot) {
 void ClusterTable::load(const Directory::Snapshot& snapshot) {
   const std::uint64_t change_count = change_count_;
   const std::uint64_t placement_change_count = placement_change_count_;
+  const std::size_t partition_count = partition_count_;
   *this = ClusterTable();
+  partition_count_ = partition_count;
   for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
   revision_ = snapshot.revision;
   next_to_watch_ = revision_ + 1;
@@ -268,6 +276,7 @@ void ClusterTable::put_node(const Directory::Entry& entry, std::string_view name
     return;
   }
   others_.erase(entry.key);
+  if (!member->groups.empty()) partition_count_ = member->partition_count;
   nodes_.insert_or_assign(std::string(name), *std::move(member));
   placement_changed();
 }
@@ -290,7 +299,7 @@ void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view pla
     return;
   }
   others_.erase(entry.key);
-  Ownership& known = ownerships_[at->placement][at->partition];
+  Ownership& known = ownerships_[at->placement].at(at->partition);
   if (known.revision >= entry.modified_at) return;
   known = {.owner = entry.value.substr(0, space),
            .node_epoch = *node_epoch,
@@ -343,7 +352,7 @@ void ClusterTable::remove(const Directory::Entry& entry) {
   } else if (name.starts_with(partitions)) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
-    Ownership& known = ownerships_[place->placement][place->partition];
+    Ownership& known = ownerships_[place->placement].at(place->partition);
     if (known.revision == 0 || known.revision > entry.modified_at) return;
     known = {};
     ++change_count_;
@@ -403,11 +412,13 @@ void ClusterTable::remove_others(const Directory::Snapshot& all) {
 
 std::size_t ClusterTable::entry_count() const {
   std::size_t count = nodes_.size() + draining_.size() + pin_count() + others_.size();
-  for (const auto& [placement, ownerships] : ownerships_) {
-    count += static_cast<std::size_t>(
-        std::ranges::count_if(ownerships, [](const auto& each) { return each.revision != 0; }));
-  }
+  for (const auto& [placement, ownerships] : ownerships_) count += ownerships.count();
   return count;
+}
+
+std::size_t ClusterTable::Ownerships::count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(known_, [](const auto& each) { return each.revision != 0; }));
 }
 
 std::size_t ClusterTable::pin_count() const {
@@ -459,7 +470,8 @@ std::shared_ptr<const ClusterView> ClusterTable::view(std::uint64_t self_epoch) 
     ClusterView::Group& group = groups.emplace_back();
     group.placement = placement;
     group.pins = pins(placement);
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    group.owners.resize(partition_count_);
+    for (std::size_t i = 0; i < partition_count_; ++i) {
       const Ownership& known = ownerships[i];
       const auto found = std::ranges::lower_bound(by_epoch, known.node_epoch, {}, &Known::epoch);
       const bool is_alive =
@@ -471,7 +483,8 @@ std::shared_ptr<const ClusterView> ClusterTable::view(std::uint64_t self_epoch) 
     for (Member& member : members) member.epoch = DirectoryMark::epoch(generation_, member.epoch);
   }
   // Moving the vector leaves its elements where they are.
-  return std::make_shared<const ClusterView>(std::move(members), std::move(groups), self_epoch);
+  return std::make_shared<const ClusterView>(std::move(members), std::move(groups), self_epoch,
+                                             partition_count_);
 }
 
 }  // namespace corolane::framework::detail

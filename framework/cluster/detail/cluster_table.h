@@ -12,6 +12,7 @@
 // revision that last wrote its entry. Unreadable entries are skipped and counted.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,7 +39,24 @@ class ClusterTable {
     std::uint64_t node_epoch = 0;  // The owner's epoch.
     Directory::Revision revision = 0;
   };
-  using Ownerships = std::array<Ownership, partition_count>;
+  // By partition.
+  class Ownerships {
+   public:
+    // Also of a partition that was never owned.
+    const Ownership& operator[](std::size_t partition) const {
+      static const Ownership never_owned;
+      return partition < known_.size() ? known_[partition] : never_owned;
+    }
+    Ownership& at(Partition partition) {
+      if (partition >= known_.size()) known_.resize(std::bit_ceil(std::size_t{partition} + 1));
+      return known_[partition];
+    }
+    // The number of those that are owned, or were.
+    std::size_t count() const;
+
+   private:
+    std::vector<Ownership> known_;
+  };
 
   static std::string name_of(const Member& member) {
     return member.name + "." + member.incarnation;
@@ -75,6 +93,9 @@ class ClusterTable {
   bool has_nodes(const Directory::Recent& recent) const;
   // The same for the pins.
   bool has_pins(const Directory::Recent& recent) const;
+  // That of its own store, for a node that hosts objects. Other nodes know it from those that do.
+  void set_partition_count(std::size_t count) { partition_count_ = count; }
+  std::size_t partition_count() const { return partition_count_; }
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
   // The same for a change that the watch tells: no change before it will come.
@@ -144,6 +165,7 @@ class ClusterTable {
   std::size_t entry_count() const;
 
   std::string id_;
+  std::size_t partition_count_ = partition_count_min;
   Directory::Revision revision_ = 0;
   Directory::Revision next_to_watch_ = 1;
   std::uint64_t change_count_ = 0;

@@ -27,6 +27,15 @@ std::vector<Batch> cut(const Batch& whole, std::size_t size_max) {
   return pieces;
 }
 
+// etcd takes transactions of 128 conditions by default: one for each partition, and one for each of
+// the nodes.
+constexpr std::size_t partitions_per_transaction_max = 60;
+
+std::size_t per_transaction(std::size_t count, const PartitionKeeper::Group& group) {
+  const std::size_t times = group.ownership->partition_count() / partition_count_min;
+  return std::max(count, std::min(count * times, partitions_per_transaction_max));
+}
+
 }  // namespace
 
 PartitionKeeper::PartitionKeeper(Directory& directory, ClusterTable& table, const Member& self,
@@ -48,7 +57,7 @@ bool PartitionKeeper::is_mine(const ClusterTable::Ownership& ownership) const {
 void PartitionKeeper::adopt() {
   for (const Group& group : groups_) {
     const auto& known = table_.ownerships(group.placement);
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
       const auto partition = static_cast<Partition>(i);
       Ownership::Epoch epoch = is_mine(known[i]) ? table_.epoch_of(known[i]) : 0;
       if (epoch != 0 && COROLANE_SEEDED_BUG(generation_ignored)) epoch = known[i].revision;
@@ -77,6 +86,7 @@ const PartitionKeeper::Plan& PartitionKeeper::plan() {
   for (const Group& group : groups_) {
     plan_.targets.push_back(
         choose_owners(plan_.members, group.placement, table_.pins(group.placement)));
+    plan_.targets.back().resize(group.ownership->partition_count());
   }
   return plan_;
 }
@@ -92,14 +102,15 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::claims() {
   for (const Group& group : groups_) {
     Batch whole{.group = &group, .to = name_, .to_epoch = self_.epoch, .partitions = {}};
     const auto& known = table_.ownerships(group.placement);
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
       const auto partition = static_cast<Partition>(i);
       if (is_there(known[i].node_epoch) || moves(group, partition)) continue;
       const Member* const target = targets[number_of(group)][i];
       if (target == nullptr || target->epoch != self_.epoch) continue;
       whole.partitions.push_back(partition);
     }
-    std::ranges::move(cut(whole, options_.claim_count_max), std::back_inserter(claims));
+    std::ranges::move(cut(whole, per_transaction(options_.claim_count_max, group)),
+                      std::back_inserter(claims));
   }
   return claims;
 }
@@ -115,7 +126,7 @@ std::size_t PartitionKeeper::to_give_count() {
   plan();
   std::size_t count = 0;
   for (const Group& group : groups_) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
       if (heir_of(group, static_cast<Partition>(i)) != nullptr) ++count;
     }
   }
@@ -129,7 +140,7 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
   left_count = 0;
   for (const Group& group : groups_) {
     std::map<std::string, Batch> by_target;
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
       const auto partition = static_cast<Partition>(i);
       const Member* const target = heir_of(group, partition);
       if (target == nullptr) continue;
@@ -151,7 +162,8 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
       place->second.partitions.push_back(partition);
     }
     for (const auto& [name, whole] : by_target) {
-      std::ranges::move(cut(whole, options_.hand_over_count_max), std::back_inserter(gifts));
+      std::ranges::move(cut(whole, per_transaction(options_.hand_over_count_max, group)),
+                        std::back_inserter(gifts));
     }
   }
   std::ranges::move(reluctant, std::back_inserter(gifts));

@@ -43,7 +43,7 @@ class Tenants {
 class PartitionKeeper {
  public:
   struct Options {
-    // Partitions per transaction.
+    // Per transaction, of 1,024 partitions; of more as many more, as far as a transaction has room.
     std::size_t claim_count_max = 32;
     std::size_t hand_over_count_max = 16;
     // The time in which the calls of a moving partition may end. It doubles after each failed

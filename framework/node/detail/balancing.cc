@@ -37,7 +37,7 @@ struct Told {
     if (!reply) return;
     for (const PartitionLoad& each : reply->loads()) {
       const Placement* const placement = view.find_placement(each.type());
-      if (placement == nullptr || each.partition() >= partition_count) continue;
+      if (placement == nullptr || each.partition() >= partition_count_max) continue;
       load.cores[{*placement, static_cast<Partition>(each.partition())}] +=
           static_cast<double>(each.cores());
     }

@@ -29,7 +29,7 @@ LoadsReply loads_of(const Shard& shard) {
   LoadsReply reply;
   if (shard.host() == nullptr) return reply;
   for (const auto& type : shard.host()->types()) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < type->ownership().partition_count(); ++i) {
       const auto partition = static_cast<Partition>(i);
       const double cores = type->loads.cores(partition);
       if (cores <= 0) continue;

@@ -9,13 +9,16 @@ namespace corolane::framework::detail {
 
 HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& ownership,
                        Factory factory, std::size_t object_bytes, const HostOptions& options)
-    : host_(host),
+    : loads(ownership.partition_count()),
+      host_(host),
       type_(type),
       ownership_(ownership),
       factory_(std::move(factory)),
       object_bytes_(object_bytes),
       options_(options),
-      partition_of_(type.name),
+      partition_of_(options.affinity.empty() ? PartitionHash(type.name, ownership.partition_count())
+                                             : PartitionHash::of_affinity(
+                                                   options.affinity, ownership.partition_count())),
       rows_(type.methods.begin(), type.methods.end()) {
   for (rpc::Method& row : rows_) {
     row.invoke = invoke;
@@ -42,10 +45,12 @@ ObjectCell& HostedType::add(std::string_view id, const ObjectCell::Surroundings&
 }
 
 void HostedType::remove(ObjectCell& cell) {
-  auto& neighbours = by_partition_[cell.partition()];
+  const auto place = by_partition_.find(cell.partition());
+  auto& neighbours = place->second;
   neighbours.back()->place_in_partition = cell.place_in_partition;
   neighbours[cell.place_in_partition] = neighbours.back();
   neighbours.pop_back();
+  if (neighbours.empty()) by_partition_.erase(place);
   cells_.erase(cell.id());
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,6 +41,7 @@ class HostedType final : public rpc::Service, public RemindedType {
   // The ownership of its placement's partitions.
   const Ownership& ownership() const override { return ownership_; }
   Partition partition_of(std::string_view id) const override { return partition_of_(id); }
+  const PartitionHash& partition_hash() const { return partition_of_; }
   bool is_transient() const { return options_.transient; }
   const HostOptions& options() const { return options_; }
   std::unique_ptr<ObjectBase> make_object() const { return factory_(); }
@@ -103,7 +103,9 @@ class HostedType final : public rpc::Service, public RemindedType {
   }
   // The cells of a partition.
   const std::vector<ObjectCell*>& of_partition(Partition partition) const {
-    return by_partition_[partition];
+    static const std::vector<ObjectCell*> none;
+    const auto found = by_partition_.find(partition);
+    return found == by_partition_.end() ? none : found->second;
   }
   // What the calls of its objects compute on this shard.
   PartitionLoads loads;
@@ -136,7 +138,7 @@ class HostedType final : public rpc::Service, public RemindedType {
   MethodRecord other_methods_{.full_name = ""};
   std::unordered_map<std::string_view, std::unique_ptr<ObjectCell>> cells_;  // Keyed by the cells'
                                                                              // ids.
-  std::array<std::vector<ObjectCell*>, partition_count> by_partition_;
+  std::unordered_map<Partition, std::vector<ObjectCell*>> by_partition_;     // None is empty.
   std::uint64_t last_sequence_ = 0;
 };
 

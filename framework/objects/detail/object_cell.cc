@@ -81,7 +81,9 @@ std::size_t text_bytes(const std::string& text) {
 
 }  // namespace
 
-ObjectKey ObjectCell::key() const { return {.type = type_.name(), .id = id_}; }
+ObjectKey ObjectCell::key() const {
+  return {.type = type_.name(), .id = id_, .partition = partition_};
+}
 
 RequestLedger& ObjectCell::ledger(const rpc::RequestId& id) {
   auto& ledger = id.scope == outbox_scope ? outbox_ledger_ : ledger_;

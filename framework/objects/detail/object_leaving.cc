@@ -242,8 +242,10 @@ void ObjectHost::let_idle_go() {
 
 // One partition at a time, so that the store hardly notices.
 void ObjectHost::forget_rows() {
-  for (std::size_t i = 0;; i = (i + 1) % partition_count) {
-    if (!coroutine::sleep_for(forget_interval / partition_count)) return;
+  std::size_t count = partition_count_min;
+  for (const auto& type : types_) count = type->ownership().partition_count();
+  for (std::size_t i = 0;; i = (i + 1) % count) {
+    if (!coroutine::sleep_for(forget_interval / count)) return;
     const auto partition = static_cast<Partition>(i);
     if (!is_owned_here(partition)) continue;
     for (bool has_more = true; has_more;) {

@@ -140,7 +140,7 @@ bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
   bool is_proven = false;
   if (ownership.holds(partition, caller.epoch) && !ownership.fence().has_lease()) {
     if (type->is_transient()) return false;
-    const ObjectKey key = {.type = type->name(), .id = caller.id};
+    const ObjectKey key = {.type = type->name(), .id = caller.id, .partition = partition};
     is_proven = surroundings_.store.seal(key, caller.epoch, Deadline::after(options_.save_time_max))
                     .has_value();
     if (!is_proven) return false;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/cpu_time.h"
@@ -15,6 +15,9 @@ namespace corolane::framework::detail {
 
 class PartitionLoads {
  public:
+  explicit PartitionLoads(std::size_t partition_count)
+      : cpu_(partition_count), seen_(partition_count), cores_(partition_count) {}
+
   // Called in a signal handler of the shard's thread.
   void charge(Partition partition, std::uint64_t nanoseconds) { cpu_[partition].add(nanoseconds); }
 
@@ -26,7 +29,7 @@ class PartitionLoads {
   // Ends a period that has lasted for `time`.
   void look(Duration time) {
     const auto whole = static_cast<float>(std::max(time, Duration(1)).count());
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < cpu_.size(); ++i) {
       const Duration sum = cpu_[i].sum();
       cores_[i] = static_cast<float>((sum - seen_[i]).count()) / whole;
       seen_[i] = sum;
@@ -34,9 +37,9 @@ class PartitionLoads {
   }
 
  private:
-  std::array<coroutine::CpuTime, partition_count> cpu_;
-  std::array<Duration, partition_count> seen_{};
-  std::array<float, partition_count> cores_{};
+  std::vector<coroutine::CpuTime> cpu_;
+  std::vector<Duration> seen_;
+  std::vector<float> cores_;
 };
 
 }  // namespace corolane::framework::detail

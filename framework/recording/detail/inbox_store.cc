@@ -20,10 +20,14 @@ Seal to_message(const ObjectKey& key, std::uint64_t epoch) {
   seal.set_type(std::string(key.type));
   seal.set_id(std::string(key.id));
   seal.set_epoch(epoch);
+  seal.set_partition(key.partition);
   return seal;
 }
 
-ObjectKey key_of(const Seal& seal) { return {.type = seal.type(), .id = seal.id()}; }
+ObjectKey key_of(const Seal& seal) {
+  return {
+      .type = seal.type(), .id = seal.id(), .partition = static_cast<Partition>(seal.partition())};
+}
 
 Result<Stored> perform_write(Store& store, const Write& call) {
   ObjectWrite object{.bytes = call.state()};

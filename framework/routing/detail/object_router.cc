@@ -123,7 +123,7 @@ void ObjectRouter::set_host(ObjectHost& host) {
     const auto rows = type->methods();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       routes_.emplace(rows[i].id, Route{.type = std::string(type->name()),
-                                        .partition_of = PartitionHash(type->name()),
+                                        .partition_of = hash_of(type->name()),
                                         .hosted = type.get(),
                                         .method_index = i});
     }
@@ -132,12 +132,16 @@ void ObjectRouter::set_host(ObjectHost& host) {
 
 void ObjectRouter::set_view(std::shared_ptr<const ClusterView> view) {
   view_ = std::move(view);
-  for (auto& [id, route] : routes_) route.group = view_->find_group(route.type);
-  for (auto& [type, route] : followed_) route.group = view_->find_group(type);
+  const auto look_up_again = [this](Route& route) {
+    route.group = view_->find_group(route.type);
+    route.partition_of = hash_of(route.type);
+  };
+  for (auto& [id, route] : routes_) look_up_again(route);
+  for (auto& [type, route] : followed_) look_up_again(route);
   std::erase_if(learned_, [this](const auto& entry) {
     const auto* const group = view_->find_group(entry.first.first);
     return group != nullptr &&
-           group->owners[entry.first.second].epoch >= entry.second.partition_epoch;
+           group->owner(entry.first.second).epoch >= entry.second.partition_epoch;
   });
   clients_.keep_only(*view_);
   news_.look_again();
@@ -157,7 +161,7 @@ const ObjectRouter::Route& ObjectRouter::look_up(const rpc::Method& method) {
   const std::string_view type = type_of(method.full_name);
   // Keeps a known route.
   const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
-                                                          .partition_of = PartitionHash(type),
+                                                          .partition_of = hash_of(type),
                                                           .hosted = nullptr,
                                                           .method_index = 0,
                                                           .group = group_of(type)});
@@ -170,11 +174,18 @@ const ObjectRouter::Route& ObjectRouter::route_of_type(const std::string& type) 
   const auto found = followed_.find(type);
   if (found != followed_.end()) return found->second;
   Route route{.type = type,
-              .partition_of = PartitionHash(type),
+              .partition_of = hash_of(type),
               .hosted = host_ == nullptr ? nullptr : host_->find_type(type),
               .method_index = 0,
               .group = group_of(type)};
   return followed_.emplace(type, std::move(route)).first->second;
+}
+
+// The partitions of a type of this node, or as the latest view tells them.
+PartitionHash ObjectRouter::hash_of(std::string_view type) const {
+  const HostedType* const hosted = host_ == nullptr ? nullptr : host_->find_type(type);
+  if (hosted != nullptr) return hosted->partition_hash();
+  return view_ == nullptr ? PartitionHash(type) : view_->partition_hash(type);
 }
 
 const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
@@ -201,7 +212,7 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
   }
   const ClusterView::Group* const group = route.group;
   if (group == nullptr) return {};
-  ClusterView::Owner owner = group->owners[partition];
+  ClusterView::Owner owner = group->owner(partition);
   if (!learned_.empty()) {
     const auto learned = learned_.find({route.type, partition});
     if (learned != learned_.end() && learned->second.partition_epoch > owner.epoch) {
@@ -225,7 +236,7 @@ Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const 
   Moved moved{.partition = partition};
   const auto* const group = group_of(type.name());
   if (group == nullptr) return moved;
-  const ClusterView::Owner& owner = group->owners[partition];
+  const ClusterView::Owner& owner = group->owner(partition);
   moved.partition_epoch = owner.epoch;
   if (owner.member != nullptr) moved.node_epoch = owner.member->epoch;
   return moved;
@@ -351,6 +362,7 @@ Result<void> ObjectRouter::call_again(const Call& call, Place place, OwnerMark t
   std::optional<Error> failure;
   for (;; ++failed_count) {
     if (failed_count > 0) {
+      call.partition = call.route.partition_of(call.id);
       place = locate(call.route, call.partition);
       tried = place.mark();
       result = call_at(place, call);
@@ -433,8 +445,9 @@ Error ObjectRouter::owner_is_older(const Call& call) {
 bool ObjectRouter::learn(const Moved& moved, const Call& call) {
   const auto* const group = call.route.group;
   if (moved.node_epoch == 0) return false;
-  if (group == nullptr || group->owners[call.partition].epoch >= moved.partition_epoch)
+  if (group == nullptr || group->owner(call.partition).epoch >= moved.partition_epoch) {
     return false;
+  }
   auto& learned = learned_[{call.route.type, call.partition}];
   if (learned.partition_epoch >= moved.partition_epoch) return false;
   learned = {.node_epoch = moved.node_epoch, .partition_epoch = moved.partition_epoch};

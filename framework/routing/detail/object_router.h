@@ -149,7 +149,9 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     const rpc::Principal* principal;  // Null: anonymous.
     std::shared_ptr<const CallChain::Link> chain;
     Deadline deadline;
-    Partition partition;
+    // Found anew when a view tells another number of partitions: a node without objects knows it
+    // from those that have some.
+    mutable Partition partition;
     Attaching* feed = nullptr;    // Set only when the call attaches a feed to the object.
     NotedSink* stream = nullptr;  // Set only when the object replies with a stream.
     // Set only when it has arrived from another node.
@@ -173,6 +175,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   };
 
   const ClusterView::Group* group_of(std::string_view type) const;
+  PartitionHash hash_of(std::string_view type) const;
   const Route& route_of(const rpc::Method& method) {
     return &method == last_method_ ? *last_route_ : look_up(method);
   }

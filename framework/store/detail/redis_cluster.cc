@@ -141,7 +141,7 @@ RedisClient* RedisCluster::named_in(std::string_view redirection, const RedisCli
 std::vector<RedisPlace> RedisCluster::one_of_each() const {
   std::vector<RedisPlace> places;
   std::vector<const RedisClient*> seen;
-  for (RedisPlace place = 0; place < partition_count; ++place) {
+  for (RedisPlace place = 0; place < partition_place_count; ++place) {
     const RedisClient* const client = places_[place];
     if (client == nullptr || std::ranges::find(seen, client) != seen.end()) continue;
     seen.push_back(client);

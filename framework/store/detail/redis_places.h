@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where the keys of a store are: on one Redis, on several, or in a Redis Cluster.
 //
-// The keys of a partition are always together: they are one place. Two keys belong to no partition;
-// each is a place of its own.
+// The keys of a partition are always together, in one place; a place has a part of the partitions.
+// Two keys belong to no partition; each is a place of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,17 @@
 
 namespace corolane::framework::detail {
 
-// A partition, or one of these.
+// One with partitions, or one of the other two. The number of places is fixed, however many
+// partitions a store has.
 using RedisPlace = std::uint16_t;
-inline constexpr RedisPlace epoch_place = partition_count;
-inline constexpr RedisPlace directory_place = partition_count + 1;
-inline constexpr std::size_t redis_place_count = partition_count + 2;
+inline constexpr RedisPlace partition_place_count = 1'024;
+inline constexpr RedisPlace epoch_place = partition_place_count;
+inline constexpr RedisPlace directory_place = partition_place_count + 1;
+inline constexpr std::size_t redis_place_count = partition_place_count + 2;
+
+constexpr RedisPlace redis_place_of(Partition partition) {
+  return partition % partition_place_count;
+}
 
 // Belongs to one scheduler's thread.
 class RedisPlaces {

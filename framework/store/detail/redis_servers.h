@@ -28,8 +28,8 @@
 namespace corolane::framework::detail {
 
 // The position of the server that holds a partition, among `server_count` servers.
-constexpr std::size_t redis_server_of(Partition partition, std::size_t server_count) {
-  return partition % server_count;
+constexpr std::size_t redis_server_of(RedisPlace place, std::size_t server_count) {
+  return place % server_count;
 }
 
 class RedisServers final : public RedisPlaces {
@@ -58,7 +58,7 @@ class RedisServers final : public RedisPlaces {
 
   // The first one also holds what belongs to no partition.
   RedisClient& of(RedisPlace place) const {
-    return *clients_[place < partition_count ? redis_server_of(place, clients_.size()) : 0];
+    return *clients_[place < partition_place_count ? redis_server_of(place, clients_.size()) : 0];
   }
 
   Result<void> admit(std::size_t index, const RedisClient::Ask& ask, Deadline deadline);

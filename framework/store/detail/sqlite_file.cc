@@ -235,7 +235,7 @@ Result<StoredObject> SqliteFile::seal(const ObjectKey& key, std::uint64_t epoch)
   const std::uint64_t row_epoch = *found ? to_unsigned(find->number(0)) : 0;
   const auto seal = seals_.find(seal_key(key));
   std::uint64_t last_epoch = seal == seals_.end() ? row_epoch : std::max(row_epoch, seal->second);
-  if (last_epoch == 0) last_epoch = floors_[partition_of(key.type, key.id)];
+  if (last_epoch == 0) last_epoch = floors_[key.partition];
   if (last_epoch > epoch) return sealed_by_later_owner(key, last_epoch, epoch);
   if (row_epoch < epoch) seals_.insert_or_assign(seal_key(key), epoch);
   if (!*found) return StoredObject();
@@ -253,7 +253,7 @@ Result<void> SqliteFile::release(const ObjectKey& key, std::uint64_t epoch) {
 }
 
 void SqliteFile::raise_floor(const ObjectKey& key, std::uint64_t epoch) {
-  std::uint64_t& floor = floors_[partition_of(key.type, key.id)];
+  std::uint64_t& floor = floors_[key.partition];
   floor = std::max(floor, epoch);
 }
 
@@ -283,7 +283,7 @@ Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::u
   }
   if (auto paid = pay_epoch(); !paid) return paid;
   Run put(found->is_stored ? replace_ : add_);
-  if (!found->is_stored) put.key(key)->bind_number(3, partition_of(key.type, key.id));
+  if (!found->is_stored) put.key(key)->bind_number(3, key.partition);
   put.key(key)->bind_number(4, to_signed(epoch));
   put->bind_number(5, to_signed(version + 1));
   if (object.wake_at) put->bind_number(6, object.wake_at->time_since_epoch().count());
@@ -297,7 +297,7 @@ Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::u
 Result<void> SqliteFile::note_tombstone(const ObjectKey& key, std::uint64_t version,
                                         WallTime forget_at) {
   Run bury(bury_);
-  bury.key(key)->bind_number(3, partition_of(key.type, key.id));
+  bury.key(key)->bind_number(3, key.partition);
   bury->bind_number(4, to_signed(version));
   bury->bind_number(5, forget_at.time_since_epoch().count());
   return done(bury->step());
@@ -324,7 +324,7 @@ Result<std::size_t> SqliteFile::forget(Partition partition, WallTime now, std::s
         {.type = expired->bytes(0), .id = expired->bytes(1), .version = expired->number(2)});
   }
   for (const auto& [type, id, version] : tombstones) {
-    const ObjectKey key = {.type = type, .id = id};
+    const ObjectKey key = {.type = type, .id = id, .partition = partition};
     const auto found = find_mark(key);
     if (!found) return found.error();
     Run remove(remove_);

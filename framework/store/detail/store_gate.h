@@ -34,6 +34,9 @@ class StoreGate final : public Store {
       : store_(std::move(store)), health_(health), log_(log) {}
   ~StoreGate() override { trying_.cancel_and_join(); }
 
+  Result<std::size_t> partition_count(std::size_t wanted, Deadline deadline) override {
+    return told(store_->partition_count(wanted, deadline));
+  }
   // While the store is full this returns owed_epoch(), if the store supports it.
   Result<std::uint64_t> next_epoch(Deadline deadline) override;
   Result<std::uint64_t> owed_epoch(Deadline deadline) override;

@@ -20,7 +20,7 @@ Error moved_error(std::string_view type, std::string_view id, const Moved& moved
 std::optional<Moved> moved_of(const Error& error) {
   if (error.code() != Code::aborted || error.detail().empty()) return std::nullopt;
   ObjectMoved detail;
-  if (!detail.ParseFromString(error.detail()) || detail.partition() >= partition_count) {
+  if (!detail.ParseFromString(error.detail()) || detail.partition() >= partition_count_max) {
     return std::nullopt;
   }
   return Moved{.partition = static_cast<Partition>(detail.partition()),

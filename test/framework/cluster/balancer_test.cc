@@ -161,7 +161,7 @@ TEST_F(BalancerTest, ARunMovesNoMoreThanItMay) {
   for (Partition partition = 0; partition < 100; ++partition) many[partition] = 0.125;
   add(1, many);
   for (int i = 0; i < 9; ++i) add(1, {});
-  EXPECT_THAT(moves(), SizeIs(partition_count / 20));
+  EXPECT_THAT(moves(), SizeIs(partition_count_min / 20));
   EXPECT_THAT(moves({.move_count_max = 7}), SizeIs(7));
   const auto all = moves({.move_count_max = 1'000});
   EXPECT_LE(fullest_after(all), 1.5);

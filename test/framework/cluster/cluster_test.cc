@@ -31,12 +31,14 @@ using test::FaultyDirectory;
 class TestNode final : private Cluster::Tenants {
  public:
   TestNode(Directory& table, std::string name, const Placement& placement = {})
+      : TestNode(table, test::player_node(std::move(name), placement), placement) {}
+  TestNode(Directory& table, Member self, const Placement& placement = {})
       : directory(table),
-        cluster_(std::make_unique<Cluster>(
-            directory, fence, test::player_node(std::move(name), placement),
-            std::vector<detail::PartitionKeeper::Group>{
-                {.placement = placement, .ownership = &ownership}},
-            static_cast<Cluster::Tenants&>(*this), log_, Cluster::Options{})) {}
+        cluster_(std::make_unique<Cluster>(directory, fence, std::move(self),
+                                           std::vector<detail::PartitionKeeper::Group>{
+                                               {.placement = placement, .ownership = &ownership}},
+                                           static_cast<Cluster::Tenants&>(*this), log_,
+                                           Cluster::Options{})) {}
 
   Cluster& cluster() { return *cluster_; }
   void start() {
@@ -52,7 +54,7 @@ class TestNode final : private Cluster::Tenants {
 
   std::size_t owned_count() const {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < partition_count_min; ++i) {
       if (owns(static_cast<Partition>(i))) ++count;
     }
     return count;
@@ -118,7 +120,7 @@ class ClusterTest : public testing::Test {
   // Whether each partition has exactly one owner among the nodes.
   template <typename... Nodes>
   static bool is_shared_out(const Nodes&... nodes) {
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < partition_count_min; ++i) {
       if ((static_cast<int>(nodes->owns(static_cast<Partition>(i))) + ...) != 1) return false;
     }
     return true;
@@ -138,7 +140,7 @@ class ClusterTest : public testing::Test {
 TEST_F(ClusterTest, TheFirstNodeOwnsEverything) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
 }
 
 // The store has heard of a change that this node's snapshot is too old to have.
@@ -166,6 +168,27 @@ TEST_F(ClusterTest, ADirectoryBehindWhatIsNotedIsRefused) {
   EXPECT_THAT(node.cluster().start(Deadline::after(5s)),
               test::fails_with(Code::failed_precondition));
   EXPECT_EQ(node.cluster().statistics().refusal_count, 1U);
+}
+
+TEST_F(ClusterTest, ANodeOfAnotherStoreIsRefused) {
+  auto a = make("a");
+  Member wide = test::player_node("b");
+  wide.partition_count = 4'096;
+  TestNode b(table_, wide);
+  const auto started = b.cluster().start(Deadline::after(5s));
+  EXPECT_THAT(started, test::fails_with(Code::failed_precondition));
+  EXPECT_THAT(started.error().message(), testing::HasSubstr("1024 partitions"));
+  EXPECT_EQ(test::read_all(table_, "nodes/").entries.size(), 1U) << "it leaves nothing behind";
+}
+
+TEST_F(ClusterTest, ANodeThatWouldFindTheObjectsElsewhereIsRefused) {
+  auto a = make("a");
+  Member other = test::player_node("b");
+  other.groups.front().affinities = {{"game.Player", "player"}};
+  TestNode b(table_, other);
+  const auto started = b.cluster().start(Deadline::after(5s));
+  EXPECT_THAT(started, test::fails_with(Code::failed_precondition));
+  EXPECT_THAT(started.error().message(), testing::HasSubstr("game.Player with another affinity"));
 }
 
 TEST_F(ClusterTest, ANodeLeavesADirectoryThatFallsBehindWhatIsNoted) {
@@ -212,7 +235,7 @@ TEST_F(ClusterTest, ANodeCutOffFromTheDirectoryStopsServingBeforeAnotherNodeOwns
   const TimePoint cut_at = now();
   while (b->owned_count() > 0) {
     ASSERT_TRUE(coroutine::sleep_for(1ms));
-    for (std::size_t i = 0; i < partition_count; ++i) {
+    for (std::size_t i = 0; i < partition_count_min; ++i) {
       const auto partition = static_cast<Partition>(i);
       ASSERT_FALSE(a->owns(partition) && b->owns(partition));
     }
@@ -231,11 +254,11 @@ TEST_F(ClusterTest, AShortOutageOfTheDirectoryIsInvisible) {
   a->directory.cut();
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(10ms));
-    ASSERT_EQ(a->owned_count(), partition_count);
+    ASSERT_EQ(a->owned_count(), partition_count_min);
   }
   a->directory.mend();
   ASSERT_TRUE(coroutine::sleep_for(10s));
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
   EXPECT_EQ(a->cluster().statistics().fence_count, 0U);
 }
 
@@ -294,7 +317,7 @@ TEST_F(ClusterTest, ADrainedNodeOwnsNothing) {
   auto c = make("c");
   ASSERT_TRUE(coroutine::sleep_for(10s));
   ASSERT_TRUE(is_shared_out(a, b, c));
-  std::size_t last = partition_count;
+  std::size_t last = partition_count_min;
   const std::size_t list_count = b->directory.list_count;
   const auto drained = b->cluster().drain(Deadline::after(5s), [&](std::size_t left) {
     EXPECT_LE(left, last);
@@ -310,7 +333,7 @@ TEST_F(ClusterTest, TheLastNodeDrainsWithoutASuccessor) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
   EXPECT_TRUE(a->cluster().drain(Deadline::after(5s), [](std::size_t) {}));
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
 }
 
 TEST_F(ClusterTest, LostAnswersLeaveEachPartitionWithExactlyOneOwner) {
@@ -322,7 +345,7 @@ TEST_F(ClusterTest, LostAnswersLeaveEachPartitionWithExactlyOneOwner) {
   a->directory.loses_answers = false;
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(10ms));
-    for (std::size_t j = 0; j < partition_count; ++j) {
+    for (std::size_t j = 0; j < partition_count_min; ++j) {
       const auto partition = static_cast<Partition>(j);
       ASSERT_FALSE(a->owns(partition) && b->owns(partition));
     }
@@ -340,10 +363,10 @@ TEST_F(ClusterTest, ALateHandOverCommitLeavesNoPartitionWithTwoOwners) {
   a->directory.commits_late_by = {};
   a->directory.is_deaf = true;
   // Keeps it from retrying.
-  for (std::size_t i = 0; i < partition_count; ++i) a->busy.insert(static_cast<Partition>(i));
+  for (std::size_t i = 0; i < partition_count_min; ++i) a->busy.insert(static_cast<Partition>(i));
   for (int i = 0; i < 1'000; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(10ms));
-    for (std::size_t j = 0; j < partition_count; ++j) {
+    for (std::size_t j = 0; j < partition_count_min; ++j) {
       const auto partition = static_cast<Partition>(j);
       ASSERT_FALSE(a->owns(partition) && b->owns(partition)) << "after " << i << " looks";
     }
@@ -370,7 +393,7 @@ TEST_F(ClusterTest, TheOwnerMayBeReadAgainInTheMiddleOfItsHandOver) {
 TEST_F(ClusterTest, ABusyPartitionStaysAndDelaysNoOther) {
   auto a = make("a");
   ASSERT_TRUE(a->cluster().wait_until_settled(Deadline::after(1s)));
-  for (Partition partition = 0; partition < partition_count; partition += 50) {
+  for (Partition partition = 0; partition < partition_count_min; partition += 50) {
     a->busy.insert(partition);
   }
   auto b = make("b");
@@ -395,7 +418,7 @@ TEST_F(ClusterTest, ANodeWhoseKeyIsRemovedStopsServingAndRejoins) {
   test::vanish(table_, b->cluster().self());
   for (int i = 0; i < 5'000; ++i) {
     ASSERT_TRUE(coroutine::sleep_for(1ms));
-    for (std::size_t j = 0; j < partition_count; ++j) {
+    for (std::size_t j = 0; j < partition_count_min; ++j) {
       const auto partition = static_cast<Partition>(j);
       ASSERT_FALSE(a->owns(partition) && b->owns(partition));
     }
@@ -427,7 +450,7 @@ TEST_F(ClusterTest, ANodeThatDoesNotDropItsObjectsIsSeenByItsWatchdog) {
   // Without a watchdog it comes back.
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_FALSE(a->fence.drop());
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
 }
 
 TEST_F(ClusterTest, AHandOverThatOutlastsTheFenceIsSeenByTheWatchdog) {
@@ -567,7 +590,7 @@ TEST_F(ClusterTest, ANodeThatDrainsWhileItWaitsToJoinIsDoneAtOnceAndLeavesNoTrac
   const std::uint64_t join_count = b->cluster().statistics().join_count;
   ASSERT_TRUE(coroutine::sleep_for(2min));
   EXPECT_EQ(b->cluster().statistics().join_count, join_count);
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
 }
 
 TEST_F(ClusterTest, ANodeThatWaitsToJoinKnowsWhoOwnsWhat) {
@@ -597,14 +620,14 @@ TEST_F(ClusterTest, ADrainDoesNotWaitForPartitionsThatNoOtherNodeMayOwn) {
   const TimePoint start = now();
   EXPECT_TRUE(eu.cluster().drain(Deadline::after(5s), [](std::size_t) {}));
   EXPECT_LT(now() - start, 100ms);
-  EXPECT_EQ(eu.owned_count(), partition_count);
+  EXPECT_EQ(eu.owned_count(), partition_count_min);
 }
 
 TEST_F(ClusterTest, ANodeThatIsFencedWhileItDrainsDoesNotRejoin) {
   auto a = make("a");
   auto b = make("b");
   ASSERT_TRUE(coroutine::sleep_for(10s));
-  for (std::size_t i = 0; i < partition_count; ++i) b->busy.insert(static_cast<Partition>(i));
+  for (std::size_t i = 0; i < partition_count_min; ++i) b->busy.insert(static_cast<Partition>(i));
   auto drain = coroutine::spawn(
       "drain", [&] { return b->cluster().drain(Deadline::after(1min), [](std::size_t) {}); });
   ASSERT_TRUE(coroutine::sleep_for(1s));
@@ -614,7 +637,7 @@ TEST_F(ClusterTest, ANodeThatIsFencedWhileItDrainsDoesNotRejoin) {
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_TRUE(drain.join(Deadline::never()));
   EXPECT_EQ(b->owned_count(), 0U);
-  EXPECT_EQ(a->owned_count(), partition_count);
+  EXPECT_EQ(a->owned_count(), partition_count_min);
   EXPECT_EQ(b->cluster().statistics().join_count, 1U);
 }
 
@@ -626,7 +649,7 @@ TEST_F(ClusterTest, TheViewShowsTheOwnerOfEachPartition) {
   ASSERT_EQ(view->members().size(), 2U);
   const ClusterView::Group* const group = view->find_group("game.Player");
   ASSERT_NE(group, nullptr);
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  for (std::size_t i = 0; i < partition_count_min; ++i) {
     const auto partition = static_cast<Partition>(i);
     const ClusterView::Owner& owner = group->owners[i];
     ASSERT_NE(owner.member, nullptr);
@@ -696,7 +719,7 @@ TEST_F(ClusterTest, ADoubtFindsANodeThatIsGoneSoItsPartitionsAreClaimed) {
   }();
   b->cluster().stop(Deadline::after(1s));
   ASSERT_TRUE(coroutine::sleep_for(1s));
-  EXPECT_LT(a->owned_count(), partition_count);
+  EXPECT_LT(a->owned_count(), partition_count_min);
   a->cluster().doubt({}, of_b);
   expect_shared_out_within(1s, a);
 }

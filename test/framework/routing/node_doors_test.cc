@@ -62,7 +62,7 @@ class NodeDoorsTest : public testing::Test {
                                  R"("], "placement_rule": 3, "hosts": [{"placement": "", )"
                                  R"("types": ["corolane.test.Counter"]}])" +
                                  capability + "}");
-    for (Partition partition = 0; partition < partition_count; ++partition) {
+    for (Partition partition = 0; partition < partition_count_min; ++partition) {
       put(Cluster::owner_key({}, partition), "other.1 " + std::to_string(epoch));
     }
     Node node(test::node_config("caller"), network_, Log(LogLevel::error),

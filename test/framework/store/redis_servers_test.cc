@@ -344,7 +344,7 @@ TEST_F(RedisServersTest, ANewStoreWaitsUntilAllOfItsServersHaveAnswered) {
   second.kill();
   run_on_real_loop([&](RealLoop& real) {
     RedisStore::Options options = with({&first, &second});
-    options.unreachable_after = 50ms;
+    options.unreachable_after = 500ms;
     const auto sealed = RedisStore(real.network, options).seal(name_at(0, 2).key(), 1, soon());
     ASSERT_THAT(sealed, fails_with(Code::unavailable));
     EXPECT_THAT(sealed.error().message(),

@@ -237,6 +237,7 @@ TEST_F(RedisServerTest, AUserNeedsOnlyThePermissionsOfTheREADME) {
     as_game.password = "secret";
     as_game.database = 3;
     RedisStore store(real.network, as_game);
+    EXPECT_EQ(store.partition_count(2'048, soon()), 2'048U);
     EXPECT_TRUE(store.next_epoch(soon()));
     ASSERT_TRUE(store.seal(alice, 1, soon()));
     EXPECT_TRUE(store.write(alice, 1, 0, {.bytes = "a", .wake_at = WallTime(1ms)}, soon()));
@@ -307,6 +308,44 @@ TEST_F(RedisServerTest, KeysAreAsDocumentedInTheHeader) {
                 testing::UnorderedElementsAre("corolane:server", "corolane:servers",
                                               "corolane:epoch", object))
         << "an empty set is none";
+  });
+}
+
+TEST_F(RedisServerTest, ANewStoreTakesTheWantedNumberOfPartitionsAndKeepsIt) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore store(real.network, options());
+    EXPECT_EQ(store.partition_count(4'096, soon()), 4'096U);
+    EXPECT_EQ(store.partition_count(16'384, soon()), 4'096U);
+    const DirectoryMark mark = {.id = "a1b2", .revision = 7};
+    EXPECT_EQ(store.note_directory(mark, false, soon()), mark);
+    EXPECT_EQ(store.note_directory(mark, false, soon()), mark);
+    EXPECT_EQ(store.note_directory({.id = "other", .revision = 8}, false, soon()), mark);
+    ASSERT_TRUE(store.next_epoch(soon()));
+    RedisStore later(real.network, options());
+    EXPECT_EQ(later.partition_count(16'384, soon()), 4'096U);
+    // A former build compares this with the id of its directory, and stays away.
+    detail::RedisClient client(real.network, options(), server_->endpoint());
+    EXPECT_THAT(texts(client, {"HMGET", "corolane:directory", "id"}),
+                ElementsAre("a1b2 in 4096 partitions"));
+  });
+}
+
+TEST_F(RedisServerTest, AStoreOfAFormerBuildHasTheSmallestNumberOfPartitions) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore::Options of_one = options();
+    of_one.key_prefix = "one:";
+    RedisStore alone(real.network, of_one);
+    ASSERT_TRUE(alone.next_epoch(soon())) << "a node that is alone draws one";
+    EXPECT_EQ(alone.partition_count(16'384, soon()), 1'024U);
+    RedisStore shared(real.network, options());
+    const DirectoryMark mark = {.id = "a1b2", .revision = 7};
+    EXPECT_EQ(shared.note_directory(mark, false, soon()), mark);
+    EXPECT_EQ(shared.partition_count(16'384, soon()), 1'024U);
+    EXPECT_EQ(shared.note_directory(mark, false, soon()), mark) << "former builds may come back";
+    detail::RedisClient client(real.network, options(), server_->endpoint());
+    EXPECT_THAT(texts(client, {"HMGET", "corolane:directory", "id"}), ElementsAre("a1b2"));
   });
 }
 

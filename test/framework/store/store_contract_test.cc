@@ -299,6 +299,30 @@ TEST_P(StoreContractTest, TheOldestTombstonesOfOnePartitionAreForgottenFirst) {
   });
 }
 
+// As in a cluster of many partitions, or with an affinity.
+TEST_P(StoreContractTest, AnObjectIsInThePartitionThatItsOwnerSays) {
+  const ObjectKey far = {.type = "chess.Player", .id = "far", .partition = 16'383};
+  const ObjectKey near = {.type = "chess.Player", .id = "near", .partition = 16'383 % 1'024};
+  run([&](Store& store) {
+    ASSERT_EQ(version_of(store, far, 1), 0U);
+    ASSERT_EQ(version_of(store, near, 1), 0U);
+    EXPECT_TRUE(write(store, far, 1, 0, "far", noon));
+    EXPECT_TRUE(write(store, near, 1, 0, "near", noon));
+  });
+  run([&](Store& store) {
+    EXPECT_EQ(bytes_of(store, far, 2), "far");
+    EXPECT_EQ(bytes_of(store, near, 2), "near");
+    const DueObject due = {.type = std::string(far.type), .id = "far", .wake_at = noon};
+    EXPECT_EQ(store.due(far.partition, noon, 10, soon()), std::vector{due});
+    EXPECT_TRUE(store.write(far, 2, 1, {.bytes = "", .forget_at = noon}, soon()));
+    EXPECT_EQ(store.forget(near.partition, noon, 10, soon()), 0U);
+    EXPECT_EQ(store.forget(far.partition, noon, 10, soon()), 1U);
+    EXPECT_THAT(store.seal(far, 1, soon()), fails_with(Code::aborted)) << "below the floor";
+    EXPECT_EQ(version_of(store, {.type = far.type, .id = "new", .partition = 5}, 1), 0U);
+    EXPECT_EQ(bytes_of(store, near, 2), "near");
+  });
+}
+
 TEST_P(StoreContractTest, ASharedStoreBelongsToOneDirectory) {
   const DirectoryMark first = {.id = "first", .revision = 7};
   const DirectoryMark later = {.id = "first", .revision = 100};

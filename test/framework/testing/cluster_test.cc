@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,7 +15,9 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "framework/node/node.h"
 #include "test/framework/counter.h"
+#include "test/framework/puppet.h"
 #include "tools/simulation/planted_bugs.h"
 
 namespace corolane::sim {
@@ -67,6 +71,67 @@ TEST(SimulatedClusterTest, ServesItsClientsOnAllShards) {
   EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
+}
+
+TEST(SimulatedClusterTest, AClusterOfManyPartitionsServesItsClients) {
+  SimulatedCluster cluster({.seed = 1, .nodes = 3, .partition_count = 4'096}, host_counters);
+  const auto add_to_all = [&] {
+    for (int i = 0; i < 100; ++i) {
+      test::CounterClient counter(cluster.router("client"), std::to_string(i));
+      const auto added = counter.add_for_good(one());
+      EXPECT_TRUE(added) << added;
+    }
+  };
+  EXPECT_TRUE(cluster.run("client", add_to_all));
+  cluster.crash(0);
+  EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+  EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
+}
+
+TEST(SimulatedClusterTest, ObjectsOfOneAffinityLiveTogether) {
+  std::map<std::string, std::set<std::string>> places;
+  std::list<test::Puppet::Strings> strings;
+  std::set<std::string> counters;  // Where the counter was.
+  const auto set_up = [&](framework::Node& node) {
+    const framework::HostOptions together = {.affinity = "player"};
+    node.host<test::Counter>(
+        [&](framework::Shard& shard) {
+          counters.insert(node.config().name + "/" + std::to_string(shard.index()));
+          return std::make_unique<test::Counter>();
+        },
+        together);
+    node.host<test::Puppet>(
+        [&](framework::Shard& shard) {
+          const auto place = node.config().name + "/" + std::to_string(shard.index());
+          const auto run = [&places, place](test::Puppet& puppet) -> Result<void> {
+            places[puppet.id().substr(0, puppet.id().find('/'))].insert(place);
+            return {};
+          };
+          return std::make_unique<test::Puppet>(
+              strings.emplace_back(test::Puppet::Strings{.run = run}));
+        },
+        together);
+  };
+  SimulatedCluster cluster({.seed = 1, .nodes = 3, .shards = 2}, set_up);
+  EXPECT_TRUE(cluster.run("client", [&] {
+    for (int i = 0; i < 30; ++i) {
+      for (const char* rest : {"", "/sword", "/bag/3"}) {
+        test::PuppetClient puppet(cluster.router("client"), std::to_string(i) + rest);
+        const auto ran = puppet.run({});
+        EXPECT_TRUE(ran) << ran;
+      }
+    }
+    const auto added = test::CounterClient(cluster.router("client"), "7").add(one());
+    EXPECT_TRUE(added) << added;
+  }));
+  EXPECT_EQ(counters, places["7"]);
+  std::set<std::string> all;
+  for (const auto& [name, where] : places) {
+    EXPECT_EQ(where.size(), 1U) << name;
+    all.insert(where.begin(), where.end());
+  }
+  EXPECT_GT(all.size(), 3U);
 }
 
 // The client tries again when one of its calls has closed a cycle.

@@ -19,9 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using framework::Partition;
-using framework::partition_count;
 using sim::SimulatedCluster;
 
+// Those of a new cluster.
+constexpr std::size_t partition_count = framework::partition_count_max;
 // The node that crashes.
 constexpr std::size_t victim = 1;
 // Objects of that node, each called by a client of its own while the node is away.
@@ -58,6 +59,7 @@ Duration placement_time(std::size_t node_count) {
     members[i].name = "node-" + std::to_string(i);
     members[i].epoch = i + 1;
     members[i].groups = {{.placement = {}, .types = {type_name()}}};
+    members[i].partition_count = partition_count;
   }
   std::vector<Duration> times;
   for (std::size_t i = 0; i < placement_repetitions; ++i) {
@@ -152,7 +154,7 @@ ScaleFigures measure_scale(std::size_t node_count) {
   const auto count = static_cast<double>(node_count);
   const auto memory_before = static_cast<double>(resident_bytes());
   ScaleFigures figures{.nodes = node_count, .placement_took = placement_time(node_count)};
-  SimulatedCluster cluster({.seed = 1, .nodes = node_count},
+  SimulatedCluster cluster({.seed = 1, .nodes = node_count, .partition_count = partition_count},
                            [](framework::Node& node) { node.host<Counter>(); });
   cluster.run_for(1min);
   const auto counts = shares(cluster);

@@ -42,7 +42,7 @@ TEST(ReminderWatchTest, ObjectsOfOneTimeAreWokenInTheOrderOfTheirNames) {
   Fence fence;
   fence.set(TimePoint::max());
   Ownership ownership(fence);
-  for (Partition partition = 0; partition < partition_count; ++partition) {
+  for (Partition partition = 0; partition < partition_count_min; ++partition) {
     ownership.set_epoch(partition, 1);
   }
   std::array<NamedType, 3> types = {NamedType("Guild", ownership), NamedType("Room", ownership),

@@ -53,7 +53,9 @@ TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
   written.weight = 250;
   written.roles = {"room", "lobby"};
   written.groups.push_back({.placement = {}, .types = {"game.Guild", "game.Hall"}});
+  written.groups.back().affinities = {{"game.Hall", "guild"}};
   written.version = "1.2.3";
+  written.partition_count = 4'096;
   put("nodes/chess-1.ab12", ClusterTable::to_value(written), 17);
 
   const Member* const read = table_.find("chess-1.ab12");
@@ -73,12 +75,31 @@ TEST_F(ClusterTableTest, AMemberIsReadAsItWasWritten) {
   EXPECT_EQ(read->version, "1.2.3");
   EXPECT_EQ(read->placement_rule, 3U);
   EXPECT_TRUE(read->forwards);
+  EXPECT_EQ(read->partition_count, 4'096U);
   EXPECT_FALSE(read->is_draining);
+}
+
+TEST_F(ClusterTableTest, TheNumberOfPartitionsIsThatOfANodeWithObjects) {
+  EXPECT_EQ(table_.view()->partition_count(), partition_count_min);
+  Member written = test::player_node("a");
+  written.partition_count = 4'096;
+  put("nodes/a.1", ClusterTable::to_value(written), 1);
+  Member gateway = test::player_node("b");
+  gateway.groups.clear();
+  put("nodes/b.1", ClusterTable::to_value(gateway), 2);
+  put("partitions/4095", "a.1 1", 3);
+  put("partitions/4096", "a.1 1", 4);
+  const auto view = table_.view();
+  EXPECT_EQ(view->partition_count(), 4'096U);
+  ASSERT_EQ(view->groups().size(), 1U);
+  EXPECT_EQ(view->groups().front().owner(4'095).epoch, 3U);
+  EXPECT_EQ(view->groups().front().owner(4'096).epoch, 0U);
 }
 
 TEST_F(ClusterTableTest, ANodeOfTheFirstBuildKnowsTheFirstRuleOfPlacement) {
   put("nodes/a.1", whole_node, 1);
   EXPECT_EQ(table_.find("a.1")->placement_rule, 1U);
+  EXPECT_EQ(table_.find("a.1")->partition_count, partition_count_min);
   EXPECT_FALSE(table_.find("a.1")->forwards);
 }
 
@@ -256,7 +277,7 @@ TEST_F(ClusterTableTest, APinThatCannotBeReadIsNone) {
   put("pins/17", "a", 2);
   put("pins/18", " operator", 3);
   put("pins/19", "a somebody", 4);
-  put("pins/1024", "a operator", 5);
+  put("pins/16384", "a operator", 5);
   EXPECT_THAT(table_.pins({}), IsEmpty());
   EXPECT_EQ(table_.unreadable_count(), 4U);
   EXPECT_TRUE(table_.merge(Directory::Recent{.revision = 5, .entry_count = 4}));
@@ -404,9 +425,9 @@ TEST_F(ClusterTableTest, UnreadableNodesAreSkippedAndCounted) {
 
 TEST_F(ClusterTableTest, UnreadableOwnershipsAreSkippedAndCounted) {
   const std::vector<std::pair<std::string, std::string>> entries = {
-      {"partitions/1024", "a.1 5"}, {"partitions/-1", "a.1 5"}, {"partitions/7x", "a.1 5"},
-      {"partitions/", "a.1 5"},     {"partitions/7", ""},       {"partitions/7", "a.1"},
-      {"partitions/7", "a.1 "},     {"partitions/7", "a.1 5x"}};
+      {"partitions/16384", "a.1 5"}, {"partitions/-1", "a.1 5"}, {"partitions/7x", "a.1 5"},
+      {"partitions/", "a.1 5"},      {"partitions/7", ""},       {"partitions/7", "a.1"},
+      {"partitions/7", "a.1 "},      {"partitions/7", "a.1 5x"}};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     put(entries[i].first, entries[i].second, i + 1);
     EXPECT_EQ(table_.unreadable_count(), i + 1) << entries[i].first << ": " << entries[i].second;

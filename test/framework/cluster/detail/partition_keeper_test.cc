@@ -149,9 +149,9 @@ TEST_F(PartitionKeeperTest, TheOnlyMemberClaimsEverything) {
   KeeperNode a(table_, "a");
   EXPECT_EQ(a.owned_count(), 0U);
   EXPECT_EQ(a.step(), Progress::all_done);
-  EXPECT_EQ(a.owned_count(), partition_count);
-  EXPECT_EQ(a.keeper->claimed_count(), partition_count);
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  EXPECT_EQ(a.owned_count(), partition_count_min);
+  EXPECT_EQ(a.keeper->claimed_count(), partition_count_min);
+  for (std::size_t i = 0; i < partition_count_min; ++i) {
     const auto partition = static_cast<Partition>(i);
     ASSERT_EQ(entry(partition).value, value_of(a));
     ASSERT_EQ(a.ownership.epoch(partition), entry(partition).modified_at);
@@ -176,7 +176,7 @@ TEST_F(PartitionKeeperTest, MembersClaimTheirSharesOnly) {
   a.read();
   const std::vector<Member> members = {a.self, b.self};
   const auto targets = choose_owners(members, {});
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  for (std::size_t i = 0; i < partition_count_min; ++i) {
     const auto partition = static_cast<Partition>(i);
     const bool is_of_a = targets[i]->name == "a";
     ASSERT_EQ(a.owns(partition), is_of_a);
@@ -189,11 +189,11 @@ TEST_F(PartitionKeeperTest, APlacementIsClaimedUnderItsOwnKeysByItsNodesOnly) {
   KeeperNode us(table_, "us", {.zone = "us"});
   eu.read();
   EXPECT_EQ(eu.run(), Progress::all_done);
-  EXPECT_EQ(eu.owned_count(), partition_count);
+  EXPECT_EQ(eu.owned_count(), partition_count_min);
   EXPECT_EQ(entry(7, {.zone = "eu"}).value, value_of(eu));
   EXPECT_EQ(entry(7, {.zone = "us"}).value, "");
   EXPECT_EQ(us.run(), Progress::all_done);
-  EXPECT_EQ(us.owned_count(), partition_count);
+  EXPECT_EQ(us.owned_count(), partition_count_min);
 }
 
 TEST_F(PartitionKeeperTest, APartitionOfALiveMemberIsNotClaimed) {
@@ -201,7 +201,7 @@ TEST_F(PartitionKeeperTest, APartitionOfALiveMemberIsNotClaimed) {
   KeeperNode late(table_, "late");
   EXPECT_EQ(late.step(), Progress::all_done);
   EXPECT_EQ(late.owned_count(), 0U);
-  EXPECT_EQ(entry_count(*a_), partition_count);
+  EXPECT_EQ(entry_count(*a_), partition_count_min);
 }
 
 TEST_F(PartitionKeeperTest, PartitionsOfAMemberThatIsGoneAreClaimed) {
@@ -209,7 +209,7 @@ TEST_F(PartitionKeeperTest, PartitionsOfAMemberThatIsGoneAreClaimed) {
   test::vanish(table_, a_->self);
   b_->read();
   EXPECT_EQ(b_->step(), Progress::all_done);
-  EXPECT_EQ(b_->owned_count(), partition_count);
+  EXPECT_EQ(b_->owned_count(), partition_count_min);
 }
 
 // The names are equal: the epoch of the node tells them apart.
@@ -240,7 +240,7 @@ TEST_F(PartitionKeeperTest, AClaimByAStaleTableSparesWhatHasAnOwnerAndTakesTheRe
   EXPECT_EQ(a.step(), Progress::more_to_do) << "it has read of the other member, too";
   EXPECT_FALSE(a.owns(40));
   EXPECT_EQ(entry(40).value, value_of(b));
-  EXPECT_EQ(a.keeper->claimed_count(), partition_count - 1);
+  EXPECT_EQ(a.keeper->claimed_count(), partition_count_min - 1);
 }
 
 TEST_F(PartitionKeeperTest, AClaimIsRefusedWhileTheFormerOwnerIsThere) {
@@ -251,7 +251,7 @@ TEST_F(PartitionKeeperTest, AClaimIsRefusedWhileTheFormerOwnerIsThere) {
                    .is_removed = true});
   b_->step();
   EXPECT_EQ(b_->owned_count(), 0U);
-  EXPECT_EQ(entry_count(*a_), partition_count);
+  EXPECT_EQ(entry_count(*a_), partition_count_min);
   EXPECT_NE(b_->table.find(ClusterTable::name_of(a_->self)), nullptr) << "it has looked again";
 }
 
@@ -263,7 +263,7 @@ TEST_F(PartitionKeeperTest, AClaimWithoutAnAnswerIsLookedUp) {
   a.directory.loses_answers = false;
   // They are its own: nothing is left to claim once it has read them.
   a.read();
-  EXPECT_EQ(a.owned_count(), partition_count);
+  EXPECT_EQ(a.owned_count(), partition_count_min);
   EXPECT_EQ(a.step(), Progress::all_done);
   EXPECT_EQ(a.keeper->claimed_count(), 0U);
 }
@@ -284,7 +284,7 @@ TEST_F(PartitionKeeperTest, AnOwnershipEndsWhenTheTableNamesAnother) {
   EXPECT_TRUE(a_->owns(40)) << "it has not heard of that";
   a_->read();
   EXPECT_FALSE(a_->owns(40));
-  EXPECT_EQ(a_->owned_count(), partition_count - 1);
+  EXPECT_EQ(a_->owned_count(), partition_count_min - 1);
 }
 
 TEST_F(PartitionKeeperTest, AStepHandsOverSomePartitionsOfTheNewMember) {
@@ -311,7 +311,7 @@ TEST_F(PartitionKeeperTest, AllStepsTogetherHandOverTheShareOfTheNewMember) {
   EXPECT_EQ(b_->step(), Progress::all_done);
   const std::vector<Member> members = {a_->self, b_->self};
   const auto targets = choose_owners(members, {});
-  for (std::size_t i = 0; i < partition_count; ++i) {
+  for (std::size_t i = 0; i < partition_count_min; ++i) {
     const auto partition = static_cast<Partition>(i);
     const bool is_of_a = targets[i]->name == "a";
     ASSERT_EQ(a_->owns(partition), is_of_a);
@@ -325,10 +325,10 @@ TEST_F(PartitionKeeperTest, ADrainingMemberHandsOverEverything) {
       {.puts = {{.key = ClusterTable::draining_key(ClusterTable::name_of(a_->self))}}},
       Deadline::never()));
   a_->read();
-  EXPECT_EQ(a_->keeper->to_give_count(), partition_count);
+  EXPECT_EQ(a_->keeper->to_give_count(), partition_count_min);
   EXPECT_EQ(a_->run(), Progress::all_done);
   EXPECT_EQ(a_->owned_count(), 0U);
-  EXPECT_EQ(entry_count(*b_), partition_count);
+  EXPECT_EQ(entry_count(*b_), partition_count_min);
 }
 
 TEST_F(PartitionKeeperTest, PartitionsThatNoOtherNodeMayHostStay) {
@@ -341,7 +341,7 @@ TEST_F(PartitionKeeperTest, PartitionsThatNoOtherNodeMayHostStay) {
   eu.read();
   EXPECT_EQ(eu.keeper->to_give_count(), 0U);
   EXPECT_EQ(eu.run(), Progress::all_done);
-  EXPECT_EQ(eu.owned_count(), partition_count);
+  EXPECT_EQ(eu.owned_count(), partition_count_min);
 }
 
 TEST_F(PartitionKeeperTest, ABusyPartitionStaysAndTheOthersOfItsBatchGo) {
@@ -392,8 +392,8 @@ TEST_F(PartitionKeeperTest, AHandOverToANodeThatHasLeftChangesNothing) {
   begin_move();
   a_->tenants.on_release = [&] { test::vanish(table_, b_->self); };
   EXPECT_EQ(a_->step(), Progress::stuck);
-  EXPECT_EQ(entry_count(*a_), partition_count);
-  EXPECT_EQ(a_->owned_count(), partition_count);
+  EXPECT_EQ(entry_count(*a_), partition_count_min);
+  EXPECT_EQ(a_->owned_count(), partition_count_min);
   EXPECT_THAT(a_->tenants.held, IsEmpty());
   EXPECT_EQ(a_->step(), Progress::all_done) << "it has read that nothing is to be given";
 }
@@ -469,9 +469,9 @@ TEST_F(PartitionKeeperTest, AHandOverThatArrivesAfterItsEndIsRefused) {
   EXPECT_EQ(a_->step(), Progress::stuck);
   EXPECT_EQ(now() - start, 2'001ms);
   EXPECT_THAT(a_->tenants.held, IsEmpty()) << "the hand-over is decided";
-  EXPECT_EQ(a_->owned_count(), partition_count);
+  EXPECT_EQ(a_->owned_count(), partition_count_min);
   ASSERT_TRUE(coroutine::sleep_for(2s));
-  EXPECT_EQ(entry_count(*a_), partition_count);
+  EXPECT_EQ(entry_count(*a_), partition_count_min);
   for (const Partition partition : a_->tenants.releases.at(0)) {
     EXPECT_EQ(a_->ownership.epoch(partition), entry(partition).modified_at);
   }
@@ -491,14 +491,14 @@ TEST_F(PartitionKeeperTest, ClaimsGoOnWhileAHandOverIsUnderWay) {
     test::vanish(table_, b_->self);
     a_->read();
     EXPECT_TRUE(a_->keeper->claim_due());
-    is_claimed = a_->keeper->claimed_count() > partition_count;
+    is_claimed = a_->keeper->claimed_count() > partition_count_min;
   };
   EXPECT_EQ(a_->keeper->give_due(), Progress::more_to_do);
   EXPECT_TRUE(is_claimed);
   EXPECT_EQ(entry_count(c), 16U) << "the hand-over went on";
   a_->tenants.on_release = nullptr;
   a_->run();
-  EXPECT_EQ(entry_count(*a_) + entry_count(*b_) + entry_count(c), partition_count);
+  EXPECT_EQ(entry_count(*a_) + entry_count(*b_) + entry_count(c), partition_count_min);
 }
 
 // Otherwise the calls of a partition that is ours again would go on waiting, or a hand-over that
@@ -521,8 +521,8 @@ TEST_F(PartitionKeeperTest, APartitionOnItsWayIsNotClaimedBeforeItsHandOverIsDec
   EXPECT_THAT(a_->tenants.held, IsEmpty());
   EXPECT_EQ(entry_count(*b_), 16U) << "it is decided, and not claimed yet";
   EXPECT_TRUE(a_->keeper->claim_due());
-  EXPECT_EQ(entry_count(*a_), partition_count);
-  EXPECT_EQ(a_->owned_count(), partition_count);
+  EXPECT_EQ(entry_count(*a_), partition_count_min);
+  EXPECT_EQ(a_->owned_count(), partition_count_min);
 }
 
 // A claim that ends meanwhile makes the table newer than what is read, and says nothing of the
@@ -566,7 +566,7 @@ TEST_F(PartitionKeeperTest, AFencedNodeDoesNotTakeBackWhatItReleased) {
   ASSERT_EQ(b_->step(), Progress::all_done);
   a_->directory.mend();
   a_->step();
-  EXPECT_EQ(entry_count(*b_), partition_count);
+  EXPECT_EQ(entry_count(*b_), partition_count_min);
   for (const Partition partition : a_->tenants.releases[0]) EXPECT_FALSE(a_->owns(partition));
   EXPECT_EQ(a_->table.find(ClusterTable::name_of(a_->self)), nullptr) << "it knows that it is out";
 }

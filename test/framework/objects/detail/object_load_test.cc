@@ -84,7 +84,7 @@ TEST(ObjectLoadTest, WhatAnObjectComputesIsChargedToItAndToItsPartition) {
 }
 
 TEST(PartitionLoadsTest, ALookTellsWhatWasComputedSinceTheLastOne) {
-  PartitionLoads loads;
+  PartitionLoads loads(partition_count_min);
   loads.charge(17, 3'000'000'000);
   EXPECT_EQ(loads.cores(17), 0.0);
   loads.look(10s);
