@@ -166,8 +166,10 @@ std::string ClusterTable::id_in(const Directory::Snapshot& snapshot) {
 void ClusterTable::load(const Directory::Snapshot& snapshot) {
   const std::uint64_t change_count = change_count_;
   const std::uint64_t placement_change_count = placement_change_count_;
+  const std::uint64_t whole_change_count = whole_change_count_;
   const std::size_t partition_count = partition_count_;
   *this = ClusterTable();
+  whole_change_count_ = whole_change_count + 1;
   partition_count_ = partition_count;
   for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
   revision_ = snapshot.revision;
@@ -299,12 +301,28 @@ void ClusterTable::put_owner(const Directory::Entry& entry, std::string_view pla
     return;
   }
   others_.erase(entry.key);
-  Ownership& known = ownerships_[at->placement].at(at->partition);
+  Ownerships& ownerships = ownerships_[at->placement];
+  Ownership& known = ownerships.at(at->partition);
   if (known.revision >= entry.modified_at) return;
   known = {.owner = entry.value.substr(0, space),
            .node_epoch = *node_epoch,
            .revision = entry.modified_at};
+  ownership_changed(ownerships, at->partition);
+}
+
+void ClusterTable::ownership_changed(Ownerships& ownerships, Partition partition) {
   ++change_count_;
+  ownerships.changed.push_back(partition);
+  // Nobody takes them while the node is not in the cluster.
+  if (ownerships.changed.size() <= partition_count_max) return;
+  ownerships.changed.clear();
+  ++whole_change_count_;
+}
+
+std::vector<Partition> ClusterTable::take_changed(const Placement& placement) {
+  const auto found = ownerships_.find(placement);
+  return found == ownerships_.end() ? std::vector<Partition>()
+                                    : std::exchange(found->second.changed, {});
 }
 
 void ClusterTable::put_pin(const Directory::Entry& entry, std::string_view place) {
@@ -332,7 +350,9 @@ void ClusterTable::put_other(const Directory::Entry& entry) {
   if (!generation) ++unreadable_count_;
   generation_set_at_ = entry.modified_at;
   const auto now = std::min(generation.value_or(generation_), DirectoryMark::generation_max);
-  if (std::exchange(generation_, now) != now) ++change_count_;
+  if (std::exchange(generation_, now) == now) return;
+  ++change_count_;
+  ++whole_change_count_;
 }
 
 void ClusterTable::remove(const Directory::Entry& entry) {
@@ -352,10 +372,11 @@ void ClusterTable::remove(const Directory::Entry& entry) {
   } else if (name.starts_with(partitions)) {
     const auto place = partition_place_of(name.substr(partitions.size()));
     if (!place) return;
-    Ownership& known = ownerships_[place->placement].at(place->partition);
+    Ownerships& ownerships = ownerships_[place->placement];
+    Ownership& known = ownerships.at(place->partition);
     if (known.revision == 0 || known.revision > entry.modified_at) return;
     known = {};
-    ++change_count_;
+    ownership_changed(ownerships, place->partition);
   }
 }
 

@@ -54,6 +54,9 @@ class ClusterTable {
     // The number of those that are owned, or were.
     std::size_t count() const;
 
+    // Those that have changed, each at least once, since they were taken.
+    std::vector<Partition> changed;
+
    private:
     std::vector<Ownership> known_;
   };
@@ -129,6 +132,11 @@ class ClusterTable {
   std::vector<Member> members() const;
   // All unowned for a placement without entries.
   const Ownerships& ownerships(const Placement& placement) const;
+  // Those that have changed since the last call; may have more than the changes that are told by
+  // whole_change_count().
+  std::vector<Partition> take_changed(const Placement& placement);
+  // Grows when any ownership may have changed.
+  std::uint64_t whole_change_count() const { return whole_change_count_; }
   const Pins& pins(const Placement& placement) const;
   std::uint64_t unreadable_count() const { return unreadable_count_; }
 
@@ -162,6 +170,7 @@ class ClusterTable {
                 Directory::Revision as_of) const;
   // Removes the nodes up to that revision that are not among the entries.
   void remove_others(const Directory::Snapshot& all);
+  void ownership_changed(Ownerships& ownerships, Partition partition);
   std::size_t entry_count() const;
 
   std::string id_;
@@ -170,6 +179,7 @@ class ClusterTable {
   Directory::Revision next_to_watch_ = 1;
   std::uint64_t change_count_ = 0;
   std::uint64_t placement_change_count_ = 0;
+  std::uint64_t whole_change_count_ = 0;
   std::uint64_t generation_ = 0;
   Directory::Revision generation_set_at_ = 0;
   std::map<std::string, Member, std::less<>> nodes_;  // By NAME.INCARNATION.

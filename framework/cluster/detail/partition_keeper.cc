@@ -55,17 +55,28 @@ bool PartitionKeeper::is_mine(const ClusterTable::Ownership& ownership) const {
 }
 
 void PartitionKeeper::adopt() {
+  const bool adopts_all = std::exchange(adopted_change_count_, table_.whole_change_count()) !=
+                          table_.whole_change_count();
   for (const Group& group : groups_) {
-    const auto& known = table_.ownerships(group.placement);
+    const std::vector<Partition> changed = table_.take_changed(group.placement);
+    if (!adopts_all) {
+      for (const Partition partition : changed) adopt(group, partition);
+      continue;
+    }
     for (std::size_t i = 0; i < group.ownership->partition_count(); ++i) {
-      const auto partition = static_cast<Partition>(i);
-      Ownership::Epoch epoch = is_mine(known[i]) ? table_.epoch_of(known[i]) : 0;
-      if (epoch != 0 && COROLANE_SEEDED_BUG(generation_ignored)) epoch = known[i].revision;
-      if (group.ownership->epoch(partition) == epoch) continue;
-      if (epoch == 0 && COROLANE_SEEDED_BUG(cache_without_epoch)) continue;
-      group.ownership->set_epoch(partition, epoch);
+      adopt(group, static_cast<Partition>(i));
     }
   }
+}
+
+void PartitionKeeper::adopt(const Group& group, Partition partition) {
+  if (partition >= group.ownership->partition_count()) return;
+  const auto& known = table_.ownerships(group.placement)[partition];
+  Ownership::Epoch epoch = is_mine(known) ? table_.epoch_of(known) : 0;
+  if (epoch != 0 && COROLANE_SEEDED_BUG(generation_ignored)) epoch = known.revision;
+  if (group.ownership->epoch(partition) == epoch) return;
+  if (epoch == 0 && COROLANE_SEEDED_BUG(cache_without_epoch)) return;
+  group.ownership->set_epoch(partition, epoch);
 }
 
 std::size_t PartitionKeeper::owned_count() const {

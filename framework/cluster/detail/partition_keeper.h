@@ -118,6 +118,7 @@ class PartitionKeeper {
   };
   using Place = std::pair<const Group*, Partition>;
 
+  void adopt(const Group& group, Partition partition);
   const Plan& plan();
   std::vector<Batch> claims();
   // Returns the batches that are due; `left_count` is the number of partitions left for later.
@@ -151,6 +152,7 @@ class PartitionKeeper {
   Log& log_;
   const Options options_;
   Plan plan_;
+  std::optional<std::uint64_t> adopted_change_count_;  // whole_change_count() then; none at first.
   std::map<Place, Reluctance> reluctant_;
   // The partitions of the hand-over that is under way or undecided: their calls wait, and only
   // give_due() may decide whose they are.

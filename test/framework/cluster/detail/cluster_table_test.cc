@@ -103,6 +103,31 @@ TEST_F(ClusterTableTest, ANodeOfTheFirstBuildKnowsTheFirstRuleOfPlacement) {
   EXPECT_FALSE(table_.find("a.1")->forwards);
 }
 
+TEST_F(ClusterTableTest, TheChangedOwnershipsAreTakenOnce) {
+  put("partitions/7", "a.1 5", 5);
+  put("partitions/9", "a.1 5", 6);
+  put("partitions/7", "a.1 5", 4);
+  const std::uint64_t before = table_.whole_change_count();
+  EXPECT_THAT(table_.take_changed({}), testing::ElementsAre(7, 9)) << "the last one is older";
+  EXPECT_THAT(table_.take_changed({}), testing::IsEmpty());
+  EXPECT_THAT(table_.take_changed({.zone = "eu"}), testing::IsEmpty());
+  put("partitions/9", "b.1 6", 7);
+  EXPECT_THAT(table_.take_changed({}), testing::ElementsAre(9));
+  EXPECT_EQ(table_.whole_change_count(), before);
+  put("generation", "1", 8);
+  EXPECT_GT(table_.whole_change_count(), before) << "all epochs have changed";
+}
+
+TEST_F(ClusterTableTest, ChangesThatNobodyTakesDoNotPileUp) {
+  const std::uint64_t before = table_.whole_change_count();
+  Directory::Revision revision = 1;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 1'000; ++i) put("partitions/" + std::to_string(i), "a.1 5", ++revision);
+  }
+  EXPECT_LT(table_.take_changed({}).size(), 20'000U);
+  EXPECT_GT(table_.whole_change_count(), before);
+}
+
 TEST_F(ClusterTableTest, TheNameOfANodeMayHaveDots) {
   put("nodes/eu.chess.1.ab12", whole_node, 1);
   const Member* const read = table_.find("eu.chess.1.ab12");
