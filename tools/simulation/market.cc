@@ -40,6 +40,7 @@ constexpr Duration think_time_min = 100ms;
 constexpr Duration think_time_max = 700ms;
 constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
+constexpr int audit_length = 4;
 constexpr Duration collection_interval_max = 40s;
 constexpr Duration nap_time_max = 1s;
 // A call in an outbox is repeated after a minute at the latest.
@@ -114,6 +115,9 @@ void Market::open() {
   }
   for (std::size_t i = 0; i < options_.porter_count; ++i) {
     cluster_.spawn("porter " + std::to_string(i), [this, i] { carry(i); });
+  }
+  for (std::size_t i = 0; i < options_.auditor_count; ++i) {
+    cluster_.spawn("auditor " + std::to_string(i), [this, i] { audit(i); });
   }
   cluster_.spawn("collection", [this] { collect(); });
   for (std::size_t i = 0; i < options_.player_count / 2; ++i) {
@@ -234,6 +238,21 @@ void Market::carry(std::size_t porter) {
       cluster_.sometimes("a full chest is destroyed", answer->items() > 0);
     } else {
       ++put_count_;
+    }
+  }
+}
+
+void Market::audit(std::size_t auditor) {
+  test::Random dice = cluster_.simulation().dice(concern + 980 + auditor);
+  framework::Router& router = cluster_.router("auditor " + std::to_string(auditor));
+  while (!run_.is_ending()) {
+    if (!coroutine::sleep_for(think_time_min)) return;
+    AuditRequest request;
+    for (int i = 0; i < audit_length; ++i) request.add_accounts(any_account(dice));
+    // Not repeated by the account that asks: it fails when one of them cannot be reached.
+    const auto audited = AccountClient(router, any_account(dice)).audit(request);
+    if (audited && audited->least_gold() < 0) {
+      cluster_.violated("an audit saw a negative amount of gold");
     }
   }
 }

@@ -28,7 +28,8 @@ class Market {
     std::size_t account_count = 20;
     // Now and then all donors give to one guild at the same time.
     std::size_t donor_count = 200;
-    std::size_t porter_count = 4;  // They fill and empty chests.
+    std::size_t porter_count = 4;   // They fill and empty chests.
+    std::size_t auditor_count = 6;  // Each has one account look at others, again and again.
     std::size_t chest_count = 3;
   };
 
@@ -62,6 +63,7 @@ class Market {
   void collect();
   void donate(std::size_t donor);
   void carry(std::size_t porter);
+  void audit(std::size_t auditor);
   void play(std::size_t table);
   void play_game(std::size_t table, const std::string& name);
   Result<void> sit_and_play(const std::string& name, services::chess::Seat seat,

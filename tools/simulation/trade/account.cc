@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tools/simulation/trade/account.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "coroutine/base/try.h"
 #include "coroutine/task.h"
@@ -11,6 +13,7 @@ namespace {
 
 // Long enough for a fence to pass now and then.
 constexpr Duration time_to_think = std::chrono::milliseconds(50);
+constexpr Duration time_to_travel = std::chrono::milliseconds(800);
 
 }  // namespace
 
@@ -55,6 +58,19 @@ Result<AccountReply> Account::tip(const google::protobuf::Empty&, rpc::Context&)
 
 Result<AccountReply> Account::look(const google::protobuf::Empty&, rpc::Context&) const {
   return reply();
+}
+
+Result<AuditReply> Account::audit(const AuditRequest& request, rpc::Context&) const {
+  AuditReply audit;
+  audit.set_least_gold(std::numeric_limits<std::int64_t>::max());
+  for (const std::string& account : request.accounts()) {
+    COROLANE_TRY(const AccountReply seen, outside([&]() -> Result<AccountReply> {
+                   COROLANE_TRY(coroutine::sleep_for(time_to_travel));
+                   return AccountClient(router(), account).look({});
+                 }));
+    audit.set_least_gold(std::min(audit.least_gold(), seen.gold()));
+  }
+  return audit;
 }
 
 Result<google::protobuf::Empty> Account::receive(const Transfer& transfer, rpc::Context&) {

@@ -17,6 +17,7 @@ class Account : public AccountObject {
   Result<AccountReply> tip(const google::protobuf::Empty& request, rpc::Context& context) override;
   Result<AccountReply> look(const google::protobuf::Empty& request,
                             rpc::Context& context) const override;
+  Result<AuditReply> audit(const AuditRequest& request, rpc::Context& context) const override;
   Result<google::protobuf::Empty> receive(const Transfer& transfer, rpc::Context& context) override;
 
  private:
