@@ -173,14 +173,14 @@ TEST_F(ObjectRemindersTest, ACronExpressionFollowsItsZone) {
   begin(1, 3s, for_days);
   // Noon in UTC is 13:00 in Berlin.
   set([&](ObjectReminders reminders) {
-    return reminders.cron("c", "30 13 * * *", "Europe/Berlin");
+    return reminders.cron("c", "30 13-15 * * *", "Europe/Berlin");
   });
-  sleep_until_second(2 * 86'400);
-  EXPECT_THAT(runs_, ElementsAre(Came{"c", 1'800, 1}, Came{"c", 1'800 + 86'400, 2}));
+  sleep_until_second(2 * 3'600);
+  EXPECT_THAT(runs_, ElementsAre(Came{"c", 1'800, 1}, Came{"c", 1'800 + 3'600, 2}));
   end();
   begin(2, 3s, for_days);
-  sleep_until_second(3 * 86'400);
-  EXPECT_EQ(runs_.back(), (Came{"c", 1'800 + 2 * 86'400, 3}));
+  sleep_until_second(3 * 3'600);
+  EXPECT_EQ(runs_.back(), (Came{"c", 1'800 + 2 * 3'600, 3}));
   EXPECT_EQ(runs_.size(), 3U);
 }
 

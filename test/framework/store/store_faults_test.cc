@@ -15,6 +15,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
@@ -32,7 +33,7 @@ using test::CounterClient;
 using test::FaultyStore;
 using testing::HasSubstr;
 
-constexpr int client_count = 20;
+constexpr int client_count = test::under_sanitizer ? 5 : 20;
 constexpr int object_count = 7;
 // The time within which all clients are served again after the fault ends.
 constexpr Duration recovery_time_max = 5s;

@@ -11,6 +11,7 @@
 
 #include "coroutine/testing/matchers.h"
 #include "coroutine/testing/random.h"
+#include "coroutine/testing/sanitizers.h"
 #include "test/framework/time/wall_times.h"
 
 namespace corolane::framework {
@@ -267,8 +268,9 @@ TEST(CronTest, AgreesWithASearchMinuteByMinute) {
   const auto days = {"2026-03-29 00:00", "2026-10-25 00:00", "2026-03-08 00:00",
                      "2026-11-01 00:00", "2026-04-04 12:00", "2026-10-03 12:00",
                      "2011-12-29 12:00", "2018-11-03 22:00", "2018-02-17 22:00"};
+  const int round_count = test::under_slow_watch() ? 3 : 20;
   int found_count = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < round_count; ++round) {
     for (const char* name : zones) {
       const TimeZone where = zone(name);
       for (const char* day : days) {
@@ -289,7 +291,7 @@ TEST(CronTest, AgreesWithASearchMinuteByMinute) {
       }
     }
   }
-  EXPECT_GT(found_count, 100);
+  EXPECT_GT(found_count, 5 * round_count);
 }
 
 }  // namespace

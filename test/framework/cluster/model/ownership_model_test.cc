@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coroutine/testing/sanitizers.h"
+
 namespace corolane::model {
 namespace {
 
@@ -12,9 +14,13 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
+// The states are the same in each build, so a slow one explores only those near the beginning: for
+// mistakes of the model itself.
+bool explores_all() { return !test::under_slow_watch(); }
+
 Explored explore_all(const OwnershipModel::Rules& rules) {
   const OwnershipModel model(rules);
-  constexpr std::size_t state_count_max = 3'000'000;
+  const std::size_t state_count_max = explores_all() ? 3'000'000 : 20'000;
   return explore(
       model.begin(), [&](const State& from, const auto& visit) { model.steps(from, visit); },
       state_count_max);
@@ -23,7 +29,7 @@ Explored explore_all(const OwnershipModel::Rules& rules) {
 void expect_holds(const OwnershipModel::Rules& rules) {
   const Explored explored = explore_all(rules);
   EXPECT_EQ(explored.violation, "") << explored.trace;
-  EXPECT_TRUE(explored.is_complete);
+  EXPECT_TRUE(explored.is_complete || !explores_all());
 }
 
 struct Planted {
@@ -37,7 +43,9 @@ void expect_found(const Planted& planted, OwnershipModel::Rules rules) {
   SCOPED_TRACE(planted.name);
   rules.mistake = planted.mistake;
   rules.revision_max = planted.revision_max;
-  EXPECT_EQ(explore_all(rules).violation, planted.violation);
+  const Explored explored = explore_all(rules);
+  if (explored.violation.empty() && !explores_all()) return;
+  EXPECT_EQ(explored.violation, planted.violation);
 }
 
 // The partition has up to two later owners.
