@@ -28,6 +28,8 @@ BROKEN = "test/data/chess/broken.pgn"
 # sanitizers look for.
 GAMES_AT_ONCE = 15 if os.environ.get("SANITIZERS") else 366
 GAME_COUNT = 60 if os.environ.get("SANITIZERS") else 366
+TLS_GAME_COUNT = 16 if os.environ.get("SANITIZERS") else 366
+FEW_GAMES = 8 if os.environ.get("SANITIZERS") else 20
 MOVE_COUNT = r"[1-9]\d+" if os.environ.get("SANITIZERS") else "19085"
 
 
@@ -130,19 +132,20 @@ class MainJobTest(NodeTest):
         return played.stdout
 
     def test_games_that_begin_later_end_as_expected_too(self):
-        said = self.play(self.node, self.some_games(40), "--at-once=5")
-        self.assertIn("40/40 games ended as expected", said)
+        count = 2 * FEW_GAMES
+        said = self.play(self.node, self.some_games(count), "--at-once=5")
+        self.assertIn(f"{count}/{count} games ended as expected", said)
         self.assertRegex(said, r"games at the same time +5\b")
 
     def test_runs_on_one_node_do_not_interfere(self):
-        games = self.some_games(20)
+        games = self.some_games(FEW_GAMES)
         for players in ("2", "1000"):
             said = self.play(self.node, games, "--players", players)
-            self.assertIn("20/20 games ended as expected", said)
+            self.assertIn(f"{FEW_GAMES}/{FEW_GAMES} games ended as expected", said)
             self.assertIn(f"the ratings of {players} players are from", said)
 
     def test_a_restarted_node_has_its_objects(self):
-        games = self.some_games(20)
+        games = self.some_games(FEW_GAMES)
         self.play(self.node, games)
         white = self.node.call("Join", game="kept", seat="WHITE", player="anna")
         black = self.node.call("Join", game="kept", seat="BLACK", player="ben")
@@ -252,11 +255,12 @@ class TlsTest(NodeTest):
 
     def test_all_real_games_end_as_expected(self):
         played = self.start().bots(
-            *("--games", self.some_games(GAME_COUNT), "--expected", EXPECTED),
+            *("--games", self.some_games(TLS_GAME_COUNT), "--expected", EXPECTED),
             *("--at-once", str(GAMES_AT_ONCE), "--tls", self.file("ca.pem")),
         )
         self.assertEqual((played.returncode, played.stderr), (0, ""), played.stdout)
-        self.assertIn(f"{GAME_COUNT}/{GAME_COUNT} games ended as expected", played.stdout)
+        expected = f"{TLS_GAME_COUNT}/{TLS_GAME_COUNT} games ended as expected"
+        self.assertIn(expected, played.stdout)
 
     def test_bots_without_a_certificate_are_refused_where_one_is_needed(self):
         node = self.start(
