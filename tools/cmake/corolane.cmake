@@ -222,8 +222,11 @@ endfunction()
 # corolane_test_part(NAME OF test SUITES suite...)
 #
 # A promise of the project under a name of its own, for `ctest -R`: some of the suites that the
-# program of corolane_test(OF) runs anyway.
+# program of corolane_test(OF) runs anyway. So an instrumented build does not run them twice.
 function(corolane_test_part name)
+  if(COROLANE_INSTRUMENTED)
+    return()
+  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "OF" "SUITES")
   list(TRANSFORM arg_SUITES APPEND ".*")
   list(JOIN arg_SUITES ":" filter)
