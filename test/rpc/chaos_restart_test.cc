@@ -294,7 +294,7 @@ struct Outcomes {
 
 TEST(ChaosRestartTest, RestartsOfAServerBreakNoPromise) {
   Outcomes outcomes;
-  const std::uint64_t seed_count = under_slow_watch() ? 40 : 200;
+  const std::uint64_t seed_count = under_slow_watch() ? 20 : 200;
   for (std::uint64_t seed = 1; seed <= seed_count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const History history = ChaosRun::run(seed);
