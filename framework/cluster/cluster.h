@@ -13,7 +13,7 @@
 // another node owns its partitions, drops its objects, and joins again as a new incarnation.
 // README.md has the protocol.
 //
-// All of it belongs to one scheduler's thread: that of the node's first shard.
+// All of it belongs to one scheduler's thread: that of the node.
 #pragma once
 
 #include <chrono>

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
+#include <string>
 
 #include "config/keys.h"
 #include "coroutine/base/check.h"
@@ -12,10 +14,12 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
+#include "framework/node/each_shard.h"
 #include "framework/node/node_metrics.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/detail/store_gate.h"
@@ -54,6 +58,7 @@ Node::Node(NodeConfig config, net::Network& network, Log log)
 Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
     : config_(std::move(config)),
       network_(network),
+      scheduler_(coroutine::Scheduler::current()),
       parts_(std::make_unique<const Parts>(std::move(parts))),
       created_at_(now()),
       log_(std::move(log)),
@@ -62,12 +67,14 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       store_health_(std::make_unique<detail::StoreHealth>()),
       node_connections_({.count_max = node_connections_max}),
       client_connections_(connection_limits(config_.clients)),
-      shard_(std::make_unique<Shard>(0, surroundings(), network)),
-      shards_(std::make_unique<detail::ShardSet>(*shard_)),
+      shard_(parts_->has_control_loop ? nullptr
+                                      : std::make_unique<Shard>(0, surroundings(), network)),
+      shards_(std::make_unique<detail::ShardSet>(shard_.get())),
+      peers_(std::make_unique<detail::NodePeers>(network)),
       symbols_(std::make_unique<coroutine::Symbols>()),
       admin_network_(std::make_unique<detail::DoorNetwork>(network, "node.admin.tls")),
       admin_(std::make_unique<AdminServer>(network)) {
-  add_node_metrics(metrics(), *this);
+  add_node_metrics(metrics_, *this);
 }
 
 Shard::Surroundings Node::surroundings() {
@@ -93,19 +100,16 @@ Node::~Node() {
 void Node::serve(std::unique_ptr<rpc::Service> service) {
   check(!started_, "services are served before the node starts");
   has_single_services_ = true;
-  shard_->serve(std::move(service));
+  single_services_.push_back(std::move(service));
 }
 
 void Node::observe() {
   side_thread_ = std::make_unique<detail::SideThread>(scheduler());
   if (config_.stall_time_min == Duration::zero()) return;
-  std::vector<coroutine::Scheduler*> schedulers(shard_count());
-  static_cast<void>(shards_->on_each([&](Shard& shard) -> Result<void> {
-    schedulers[shard.index()] = &shard.scheduler();
-    return {};
-  }));
-  // A shard without a stack for this task is not watched.
-  std::erase(schedulers, nullptr);
+  std::vector<coroutine::Scheduler*> schedulers;
+  for (std::size_t i = 0; i < shard_count(); ++i) schedulers.push_back(&shards_->scheduler_of(i));
+  // Its number is the one after the last shard, as in the ids of tasks.
+  if (has_control_loop()) schedulers.push_back(&scheduler_);
   stall_watchdog_ = std::make_unique<detail::StallWatchdog>(
       std::move(schedulers),
       detail::StallWatchdog::Options{.stall_time_min = config_.stall_time_min}, log_);
@@ -125,11 +129,18 @@ void Node::run_with_symbols(const std::function<void(coroutine::Symbols& symbols
 
 Result<void> Node::reload(const NodeConfig& config,
                           const std::function<void(Shard& shard)>& together) {
+  // Those that turn would change, and this one would later.
+  if (const auto silent = silent_shards(); !silent.empty()) {
+    return Error(Code::unavailable,
+                 "shard " + std::to_string(silent.front().shard) + " hangs: see /stalls");
+  }
   const NodeConfig next = config::with_live(config_, config);
   auto prepared = shards_->on_each([](Shard& shard) { return shard.prepare_change(); });
   if (!prepared) return prepared;
   if (prepared = admin_network_->prepare_change(); !prepared) return prepared;
+  if (prepared = peers_->prepare_change(); !prepared) return prepared;
   admin_network_->change();
+  peers_->change();
   shards_->between_turns([&](Shard& shard) {
     shard.change(next);
     if (together) together(shard);
@@ -142,6 +153,22 @@ Result<void> Node::reload(const NodeConfig& config,
 
 Result<void> Node::on_each_shard(const std::function<Result<void>(Shard& shard)>& work) {
   return shards_->on_each(work);
+}
+
+Result<std::vector<detail::ShardSilence>> Node::ask_each_shard(
+    const std::function<Result<void>(Shard& shard)>& work) {
+  if (pulse_ != nullptr) return pulse_->ask_each(work);
+  // There are no threads yet.
+  if (auto looked = shards_->on_each(work); !looked) return looked.error();
+  return std::vector<detail::ShardSilence>();
+}
+
+std::vector<detail::ShardSilence> Node::silent_shards() const {
+  return pulse_ == nullptr ? std::vector<detail::ShardSilence>() : pulse_->silent_shards();
+}
+
+Duration Node::silence_of(std::size_t shard) const {
+  return pulse_ == nullptr ? Duration::zero() : pulse_->silence_of(shard);
 }
 
 std::size_t Node::shard_count() const { return shards_->count(); }
@@ -177,12 +204,18 @@ void Node::close_all(Deadline deadline) {
   admin_->stop();
 }
 
+std::size_t Node::running_call_count() {
+  const auto counts = from_each_shard(
+      *this, [](const Shard& shard) { return shard.rpc_server().statistics().running_count; });
+  if (!counts) return 0;
+  return std::accumulate(counts->parts.begin(), counts->parts.end(), std::size_t{0});
+}
+
 Result<void> Node::stop(Deadline deadline) {
   check(!stopping_, "a node stops once");
   stopping_ = true;
   const TimePoint start = now();
-  log_.info("node stops",
-            {{"name", config_.name}, {"running_calls", rpc_server().statistics().running_count}});
+  log_.info("node stops", {{"name", config_.name}, {"running_calls", running_call_count()}});
   balancing_.reset();
   if (auto drained = drain(deadline); !drained) {
     log_.warning("objects were not handed over", {{"error", drained.error().message()}});

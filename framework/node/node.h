@@ -9,14 +9,18 @@
 //   ...
 //   node.stop(Deadline::after(5s));
 //
-// A node has a shard (shard.h) for each core: the first one on the thread that makes the node, the
-// others on threads of their own, which start() begins and stop() ends. It owns all it needs and
-// gets the rest through its constructor; there are no globals, so one test may have many nodes. It
-// lives inside a task of a scheduler, and all of it belongs to that scheduler's thread.
+// A node has a shard (shard.h) for each core, on threads of their own, which start() begins and the
+// end of the node ends. The thread that makes the node is the control thread, which only looks and
+// decides: the member of the cluster, the admin pages, the metrics and the balancer live there. It
+// hosts no objects, so a shard that hangs is a line on a page, never a page that hangs. In tests
+// and recordings the first shard shares that thread (Parts::has_control_loop). A node owns all it
+// needs and gets the rest through its constructor; there are no globals, so one test may have many
+// nodes. It lives inside a task of a scheduler, and all of it belongs to that scheduler's thread.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,10 +59,12 @@ class Balancing;
 class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
+class NodePeers;
 class NodeTenants;
 class ShardPulse;
 class ShardSet;
 class SideThread;
+struct ShardSilence;
 class StallWatchdog;
 }  // namespace detail
 
@@ -84,7 +90,8 @@ class Node {
     make_services_.push_back(
         [make = std::move(make)](Shard& shard) mutable { shard.serve(make(shard)); });
   }
-  // The same for a node with one shard.
+  // The same for a node with one shard. The service may move to the thread of that shard when the
+  // node starts, so its constructor spawns no task.
   void serve(std::unique_ptr<rpc::Service> service);
   template <std::derived_from<rpc::Service> S>
   void serve(S service) {
@@ -152,12 +159,10 @@ class Node {
   const NodeEndpoints& endpoints() const { return endpoints_; }
   TimePoint created_at() const { return created_at_; }
 
-  // For services: they log, measure, trace and show pages through these.
   Log& log() { return log_; }
-  // Those of the first shard, as the next two.
-  Metrics& metrics() { return shard_->metrics(); }
-  rpc::Tracer& tracer() { return shard_->tracer(); }
-  Router& router() { return shard_->router(); }
+  // For metrics that the node has once; each shard has its own (Shard::metrics()). Collected on
+  // this thread.
+  Metrics& metrics() { return metrics_; }
   // It has no pages until add_node_pages() (pages/admin_pages.h), which run_main() calls.
   AdminServer& admin() { return *admin_; }
   const AdminServer& admin() const { return *admin_; }
@@ -174,17 +179,34 @@ class Node {
   // The same with the names of functions. Names that were found are kept for the next call.
   void run_with_symbols(const std::function<void(coroutine::Symbols& symbols)>& work);
 
-  // The first shard.
-  const Shard& shard() const { return *shard_; }
-  detail::ObjectRouter& object_router() { return shard_->object_router(); }
-  const rpc::Server& rpc_server() const { return shard_->rpc_server(); }
-  const Telemetry& telemetry() const { return shard_->telemetry(); }
-  coroutine::Scheduler& scheduler() const { return shard_->scheduler(); }
+  // The first shard, and its parts, when it shares the thread of the node: for tests and programs
+  // that make their node themselves. A bug when it has a thread of its own.
+  const Shard& shard() const { return shard_at_home(); }
+  Router& router() { return shard_at_home().router(); }
+  rpc::Tracer& tracer() { return shard_at_home().tracer(); }
+  detail::ObjectRouter& object_router() { return shard_at_home().object_router(); }
+  const rpc::Server& rpc_server() const { return shard_at_home().rpc_server(); }
+  const Telemetry& telemetry() const { return shard_at_home().telemetry(); }
+  bool has_control_loop() const { return shard_ == nullptr; }
 
+  // That of the thread of the node.
+  coroutine::Scheduler& scheduler() const { return scheduler_; }
+  // The classes of objects that it hosts.
+  const std::vector<HostedObjects>& hosted() const { return objects_; }
   std::size_t shard_count() const;
   // Runs `work` in a task of each shard, in parallel on their threads; suspends until all have
-  // ended, and returns the first error. Valid from start() on.
+  // ended, however long one hangs, and returns the first error. Valid from start() on.
   Result<void> on_each_shard(const std::function<Result<void>(Shard& shard)>& work);
+  // The same without waiting for shards that hang: from_each_shard() in each_shard.h tells the
+  // rule. Returns those shards, by number, where `work` may still run: so it owns what it uses.
+  Result<std::vector<detail::ShardSilence>> ask_each_shard(
+      const std::function<Result<void>(Shard& shard)>& work);
+  // The shards whose loops have not turned for half a second, by number.
+  std::vector<detail::ShardSilence> silent_shards() const;
+  // For how long the loop of that shard has not turned; zero while it turns.
+  Duration silence_of(std::size_t shard) const;
+  // The connections of the node to the others, apart from those of its shards.
+  detail::NodePeers& peers() { return *peers_; }
   // Null until start().
   const Cluster* cluster() const { return cluster_.get(); }
   Cluster* cluster() { return cluster_.get(); }
@@ -193,6 +215,11 @@ class Node {
   const Fence& fence() const { return fence_; }
 
  private:
+  Shard& shard_at_home() const {
+    check(shard_ != nullptr,
+          "the first shard has a thread of its own: use the shards that serve() and host() pass");
+    return *shard_;
+  }
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
   Result<void> check_objects() const;
@@ -200,6 +227,7 @@ class Node {
   Result<void> open_shards();
   Result<void> check_reach_of_clients();
   Result<void> join_cluster();
+  Result<std::uint64_t> first_revision(Deadline deadline);
   Result<void> listen_for_operators(const net::Endpoint& endpoint);
   Result<void> listen_for_clients(const NodeEndpoints& endpoints);
   Result<void> listen_for_nodes(Shard& shard, net::Endpoint& bound);
@@ -212,9 +240,12 @@ class Node {
   Result<void> drain(Deadline deadline);
   Result<void> stop_serving(Deadline deadline);
   void close_all(Deadline deadline);
+  // Leaves out the shards that hang.
+  std::size_t running_call_count();
 
   NodeConfig config_;  // Other threads read the keys that are not live.
   net::Network& network_;
+  coroutine::Scheduler& scheduler_;
   const std::unique_ptr<const Parts> parts_;
   const TimePoint created_at_;
   NodeEndpoints endpoints_;
@@ -228,18 +259,21 @@ class Node {
   rpc::Login login_;
   std::string shared_key_;  // That of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
+  std::vector<std::unique_ptr<rpc::Service>> single_services_;  // Until start().
   bool has_single_services_ = false;
+  Metrics metrics_;
   std::unique_ptr<detail::StoreHealth> store_health_;
   std::size_t partition_count_ = partition_count_min;  // Of the store.
   std::shared_ptr<Store> shared_store_;                // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.
-  std::unique_ptr<Shard> shard_;  // The first shard.
+  std::unique_ptr<Shard> shard_;  // The first one, at home; null when it has a thread.
   std::unique_ptr<detail::ShardSet> shards_;
+  std::unique_ptr<detail::ShardPulse> pulse_;  // Null until the shards are open.
+  std::unique_ptr<detail::NodePeers> peers_;
   std::shared_ptr<Directory> directory_;
   std::unique_ptr<detail::NodeTenants> tenants_;
-  std::unique_ptr<detail::ShardPulse> pulse_;  // Null when the lease depends on no other shard.
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::Balancing> balancing_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.

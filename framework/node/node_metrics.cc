@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "framework/node/node_metrics.h"
 
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "framework/cluster/cluster.h"
@@ -68,12 +70,22 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
               {}, statistics.refusal_count);
 }
 
+// Known without the help of the shards.
+void collect_silence(const Node& node, MetricWriter& out) {
+  for (std::size_t shard = 0; shard < node.shard_count(); ++shard) {
+    out.gauge("corolane_node_shard_silence_seconds",
+              "Time for which the loop of the shard has not turned; 0 while it turns.",
+              {{"shard", std::to_string(shard)}}, node.silence_of(shard));
+  }
+}
+
 }  // namespace
 
 void add_node_metrics(Metrics& metrics, const Node& node) {
   metrics.add([&node](MetricWriter& out) {
     collect_node(node, out);
     collect_stalls(node.stall_watchdog(), out);
+    collect_silence(node, out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
     out.counter("corolane_cluster_partitions_balanced_total",
                 "Partitions that this node has moved among the nodes, to relieve full shards.", {},
@@ -88,9 +100,14 @@ Result<std::string> metrics_text(Node& node) {
     return out;
   });
   if (!shards) return shards.error();
-  return added_up(*std::move(shards),
-                  [](MetricWriter& sum, const MetricWriter& more) { sum.add(more); })
-      .text();
+  MetricWriter all;
+  node.metrics().collect(all);
+  // A counter that falls, and rises again later, would look like a burst: rather a gap.
+  if (shards->silent.empty()) {
+    all.add(added_up(std::move(shards->parts),
+                     [](MetricWriter& sum, const MetricWriter& more) { sum.add(more); }));
+  }
+  return all.text();
 }
 
 }  // namespace corolane::framework

@@ -16,12 +16,13 @@ namespace corolane::framework {
 
 class Node;
 
-// `metrics` are those of the first shard; `node` outlives the last scrape. test/data/metrics.txt
+// `metrics` are those of the node; `node` outlives the last scrape. test/data/metrics.txt
 // lists the names: dashboards and alerts are built on them.
 void add_node_metrics(Metrics& metrics, const Node& node);
 
-// One scrape of all shards. Suspends. Fails with resource_exhausted when a shard has no stack to
-// collect on.
+// One scrape of the node and all its shards. While a shard hangs, the sums over the shards are left
+// out: without its part they would be wrong, and its last values may be. Suspends. Fails with
+// resource_exhausted when a shard has no stack to collect on.
 Result<std::string> metrics_text(Node& node);
 
 }  // namespace corolane::framework

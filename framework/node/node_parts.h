@@ -26,6 +26,10 @@ struct Node::Parts {
   Cluster::Options cluster = {};
   Witness* witness = nullptr;  // Outlives the node.
   std::shared_ptr<ShardLoops> shard_loops = std::make_shared<ThreadLoops>();
+  // The loop of the node hosts no shard: all shards turn on `shard_loops`, the first one, too. So
+  // the node looks after shards that hang. For real processes; without it the first shard shares
+  // the loop of the node, which suits a recording and tests in virtual time.
+  bool has_control_loop = false;
 };
 
 }  // namespace corolane::framework

@@ -13,6 +13,7 @@
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/secret_file.h"
 #include "framework/node/detail/shard_pulse.h"
@@ -149,15 +150,20 @@ Result<void> Node::open_shards() {
   const std::size_t count = config_.shard_count();
   // Builds protobuf's lazy reflection data before there are other threads.
   static_cast<void>(ObjectRecord::default_instance().GetReflection());
-  if (auto grown = shards_->grow(count, *parts_->shard_loops, surroundings(),
-                                 {.stacks = {.stack_count_max = config_.stacks.count_max / count},
-                                  .on_cpu_charge = detail::ObjectHost::charge_running_object});
+  if (auto grown = shards_->grow(
+          count, *parts_->shard_loops, surroundings(),
+          {.stacks = {.stack_count_max = config_.stacks.count_max / count},
+           .on_cpu_charge = detail::ObjectHost::charge_running_object,
+           .on_stray_exception = [this](const auto& stray) { log_stray_exception(log_, stray); }});
       !grown) {
     return grown;
   }
+  pulse_ = std::make_unique<detail::ShardPulse>(*shards_);
+  if (auto started = pulse_->start(); !started) return started;
   shards_->introduce();
   endpoints_.cluster.resize(is_alone() ? 0 : count);
   return shards_->on_each([this](Shard& shard) -> Result<void> {
+    for (auto& service : single_services_) shard.serve(std::move(service));
     for (auto& make : make_services_) make(shard);
     std::shared_ptr<Store> store = shared_store_;
     if (store == nullptr && !objects_.empty()) {
@@ -172,7 +178,12 @@ Result<void> Node::open_shards() {
 }
 
 Result<void> Node::check_reach_of_clients() {
-  const std::vector<std::string> hidden = shard_->services_without_public_methods();
+  std::vector<std::string> hidden;
+  auto looked = shards_->on_each([&](const Shard& shard) -> Result<void> {
+    if (shard.index() == 0) hidden = shard.services_without_public_methods();
+    return {};
+  });
+  if (!looked) return looked;
   if (hidden.empty()) return {};
   std::string names;
   for (const std::string& name : hidden) names.append(names.empty() ? "" : ", ").append(name);
@@ -231,24 +242,33 @@ Member Node::member() const {
   return member;
 }
 
+// For a node that is alone: must exceed the epochs by which earlier processes have sealed objects.
+Result<std::uint64_t> Node::first_revision(Deadline deadline) {
+  if (!is_alone()) return 0;
+  Directory::Revision first = 0;
+  auto asked = shards_->on_each([&](const Shard& shard) -> Result<void> {
+    if (shard.index() != 0) return {};
+    auto epoch = (shared_store_ != nullptr ? *shared_store_ : *shard.store()).next_epoch(deadline);
+    // On a full disk the node starts all the same, so that objects can be read.
+    if (!epoch && epoch.error().code() == Code::resource_exhausted) {
+      epoch = shard.store()->next_epoch(deadline);
+    }
+    if (!epoch) return std::move(epoch.error()).with_context("node.store");
+    first = *epoch * revisions_of_a_process;
+    return {};
+  });
+  if (!asked) return asked.error();
+  return first;
+}
+
 Result<void> Node::join_cluster() {
   if (is_alone() && objects_.empty()) return {};
   const Deadline deadline = Deadline::after(start_time_max);
   directory_ = parts_->directory;
   if (directory_ == nullptr) {
-    Directory::Revision first_revision = 0;
-    if (is_alone()) {
-      // Must exceed the epochs by which earlier processes have sealed objects.
-      Store& store = shared_store_ != nullptr ? *shared_store_ : *shard_->store();
-      auto epoch = store.next_epoch(deadline);
-      // On a full disk the node starts all the same, so that objects can be read.
-      if (!epoch && epoch.error().code() == Code::resource_exhausted) {
-        epoch = shard_->store()->next_epoch(deadline);
-      }
-      if (!epoch) return std::move(epoch.error()).with_context("node.store");
-      first_revision = *epoch * revisions_of_a_process;
-    }
-    auto directory = detail::open_directory(config_.cluster, network_, first_revision);
+    const auto revision = first_revision(deadline);
+    if (!revision) return revision.error();
+    auto directory = detail::open_directory(config_.cluster, network_, *revision);
     if (!directory) return directory.error();
     directory_ = *std::move(directory);
   }
@@ -257,14 +277,13 @@ Result<void> Node::join_cluster() {
   for (const auto& [placement, ownership] : ownerships_) {
     groups.push_back({.placement = placement, .ownership = ownership.get()});
   }
-  tenants_ = std::make_unique<detail::NodeTenants>(*shards_, ownerships_,
+  if (auto opened = peers_->open(config_.cluster, shared_key_); !opened) return opened;
+  tenants_ = std::make_unique<detail::NodeTenants>(*shards_, *peers_, ownerships_,
                                                    "/" + config_.cluster.name + "/", log_);
   Cluster::Options options = parts_->cluster;
   options.membership.serves_without_directory =
       config_.cluster.without_directory == WithoutDirectory::serve;
-  if (directory_->is_shared() && shards_->count() > 1) {
-    pulse_ = std::make_unique<detail::ShardPulse>(*shards_);
-    if (auto started = pulse_->start(); !started) return started;
+  if (directory_->is_shared() && !shards_->is_at_home(shards_->count() - 1)) {
     options.membership.longest_silence = [this] { return pulse_->longest_silence(); };
   }
   cluster_ = std::make_unique<Cluster>(*directory_, fence_, member(), std::move(groups), *tenants_,
@@ -289,8 +308,7 @@ Result<void> Node::join_cluster() {
   }
   if (auto settled = cluster_->wait_until_settled(deadline); !settled) return settled;
   if (!directory_->is_shared() || !config_.cluster.balance) return {};
-  balancing_ =
-      std::make_unique<detail::Balancing>(*cluster_, *shards_, shard_->object_router(), log_);
+  balancing_ = std::make_unique<detail::Balancing>(*cluster_, *pulse_, *peers_, log_);
   return balancing_->start();
 }
 
@@ -341,17 +359,24 @@ Result<net::Endpoint> Node::listen_on_shards(const net::Endpoint& endpoint, std:
     auto probe = network_.listen(endpoint);
     if (!probe) return listen_error(key, endpoint, probe.error());
   }
-  auto first = (shard_.get()->*listen)(endpoint, is_shared);
-  if (!first) return listen_error(key, endpoint, first.error());
-  if (!is_shared) return first;
+  net::Endpoint chosen = endpoint;
+  auto first = shards_->on_each([&](Shard& shard) -> Result<void> {
+    if (shard.index() != 0) return {};
+    auto listening = (shard.*listen)(endpoint, is_shared);
+    if (!listening) return listen_error(key, endpoint, listening.error());
+    chosen = *std::move(listening);
+    return {};
+  });
+  if (!first) return first.error();
+  if (!is_shared) return chosen;
   auto others = shards_->on_each([&](Shard& shard) -> Result<void> {
     if (shard.index() == 0) return {};
-    auto listening = (shard.*listen)(*first, /*shares_port=*/true);
-    if (!listening) return listen_error(key, *first, listening.error());
+    auto listening = (shard.*listen)(chosen, /*shares_port=*/true);
+    if (!listening) return listen_error(key, chosen, listening.error());
     return {};
   });
   if (!others) return others.error();
-  return first;
+  return chosen;
 }
 
 void Node::warn_of_open_methods() {

@@ -10,6 +10,7 @@
 #include "framework/node/detail/client_login.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/inspection_service.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard_metrics.h"
 #include "framework/objects/detail/object_host.h"
@@ -101,21 +102,15 @@ rpc::Login Shard::client_login() const {
 }
 
 rpc::Security Shard::cluster_security() const {
-  return {.cluster = surroundings_.config.cluster.name,
-          .shared_key = surroundings_.shared_key,
-          .needs_peer_certificate = cluster_network_->is_tls()};
+  return detail::cluster_security(*cluster_network_, surroundings_.config.cluster,
+                                  surroundings_.shared_key);
 }
 
 Result<void> Shard::open_doors() {
   const ClientsConfig& clients = surroundings_.config.clients;
   if (auto opened = client_login_->open(); !opened) return opened;
   if (auto opened = client_door_->open(tls_options(clients.tls)); !opened) return opened;
-  const ClusterConfig& cluster = surroundings_.config.cluster;
-  return cluster_network_->open({.certificate_file = cluster.tls.certificate_file,
-                                 .key_file = cluster.tls.key_file,
-                                 .ca_file = cluster.tls.ca_file,
-                                 .needs_peer_certificate = true},
-                                {.server_name = cluster.name});
+  return detail::open_cluster_door(*cluster_network_, surroundings_.config.cluster);
 }
 
 Result<void> Shard::open(std::shared_ptr<Store> store) {

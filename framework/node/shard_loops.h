@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the loops of a node's further shards turn: on threads of their own, unless a simulation
-// steps them.
+// Where the loops of a node's shards turn, but for one that shares that of the node: on threads of
+// their own, unless a simulation steps them.
 //
 //   auto loop = ThreadLoops().begin(
 //       1, {}, [&](net::Network& its_network) { live(its_network); },

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/routing/detail/object_router.h"
 #include "net/http/http_server.h"
 #include "net/http/percents.h"
@@ -30,8 +32,8 @@ struct Connection {
   std::string_view side;  // "client", "node", "http", "admin"; "to node" is outgoing.
   std::string peer;
   std::string local;
-  std::string identity;  // From its certificate, or the name of the node.
-  std::size_t shard = 0;
+  std::string identity;                   // From its certificate, or the name of the node.
+  std::optional<std::size_t> shard = {};  // None: that of the node.
   bool is_open = true;
   std::size_t running_count = 0;
   std::uint64_t answered_count = 0;
@@ -52,7 +54,8 @@ bool is_before(const Connection& left, const Connection& right) {
 class Connections {
  public:
   Connections() = default;
-  Connections(std::size_t shard, std::string_view peer) : shard_(shard), peer_(peer) {}
+  Connections(std::optional<std::size_t> shard, std::string_view peer)
+      : shard_(shard), peer_(peer) {}
 
   void add(std::string_view side, const net::Stream& stream, Connection connection) {
     connection.peer = to_string(stream.peer_endpoint());
@@ -84,8 +87,8 @@ class Connections {
   const std::vector<Connection>& rows() const { return rows_; }
 
  private:
-  std::size_t shard_ = 0;
-  std::string_view peer_;
+  std::optional<std::size_t> shard_;
+  std::string peer_;
   std::size_t count_ = 0;
   std::vector<Connection> rows_;  // A heap until arrange(): the last one is first.
 };
@@ -131,21 +134,28 @@ void add_clients(const ClusterView* cluster, const Shard& shard, Connections& co
   });
 }
 
-// The admin pages are served by the first shard.
-void add_http(const Node& node, const Shard& shard, Connections& connections) {
-  const auto see = [&](std::string_view side) {
-    return [&connections, side](const net::HttpServer::ConnectionView& view) {
-      connections.add(side, view.stream,
-                      {.side = {},
-                       .peer = {},
-                       .local = {},
-                       .identity = {},
-                       .running_count = view.is_serving ? 1U : 0U,
-                       .answered_count = view.answered_count});
-    };
+auto see_http(std::string_view side, Connections& connections) {
+  return [&connections, side](const net::HttpServer::ConnectionView& view) {
+    connections.add(side, view.stream,
+                    {.side = {},
+                     .peer = {},
+                     .local = {},
+                     .identity = {},
+                     .running_count = view.is_serving ? 1U : 0U,
+                     .answered_count = view.answered_count});
   };
-  if (shard.http_server() != nullptr) shard.http_server()->for_each_connection(see("http"));
-  if (shard.index() == 0) node.admin().for_each_connection(see("admin"));
+}
+
+void add_http(const Shard& shard, Connections& connections) {
+  if (shard.http_server() == nullptr) return;
+  shard.http_server()->for_each_connection(see_http("http", connections));
+}
+
+// They are served by the thread of the node.
+Connections admin_connections(const Node& node, std::string_view peer) {
+  Connections connections(std::nullopt, peer);
+  node.admin().for_each_connection(see_http("admin", connections));
+  return connections;
 }
 
 Json connections_json(const Connections& connections, TimePoint time) {
@@ -157,7 +167,7 @@ Json connections_json(const Connections& connections, TimePoint time) {
                     {"local", connection.local},
                     {"identity", connection.identity},
                     {"tls", statistics.is_encrypted},
-                    {"shard", connection.shard},
+                    {"shard", connection.shard ? Json(*connection.shard) : Json()},
                     {"is_open", connection.is_open},
                     {"age_seconds", in_seconds(time - statistics.opened_at)},
                     {"silent_seconds", in_seconds(time - statistics.heard_at)},
@@ -198,18 +208,21 @@ Result<net::HttpResponse> connections_page(Node& node, const net::HttpRequest& r
     return bad_query(Error(Code::invalid_argument, "peer is percent-encoded, with %25 for a %"));
   }
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
-  auto shards = from_each_shard(node, [&](const Shard& shard) {
+  auto shards = from_each_shard(node, [&node, peer, view](const Shard& shard) {
     Connections connections(shard.index(), peer);
     add_servers(node, shard, connections);
     add_clients(view.get(), shard, connections);
-    add_http(node, shard, connections);
+    add_http(shard, connections);
     return connections;
   });
   if (!shards) return shards.error();
-  Connections all = added_up(*std::move(shards),
+  shards->parts.push_back(admin_connections(node, peer));
+  Connections all = added_up(std::move(shards->parts),
                              [](Connections& sum, const Connections& more) { sum.add(more); });
   all.arrange();
-  return in_format(request, connections_json(all, now()), connections_text);
+  Json page = connections_json(all, now());
+  name_silent_shards(page, node, shards->silent);
+  return in_format(request, page, connections_text);
 }
 
 }  // namespace corolane::framework::detail

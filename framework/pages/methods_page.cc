@@ -13,6 +13,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "rpc/observe/method_cost.h"
 #include "rpc/server/server.h"
 
@@ -144,10 +145,12 @@ std::string methods_text(const Json& page) {
 Result<net::HttpResponse> methods_page(Node& node, const net::HttpRequest& request) {
   auto shards = from_each_shard(node, [](const Shard& shard) { return rows_of(shard); });
   if (!shards) return shards.error();
-  const MethodRows rows = added_up(*std::move(shards), add_rows);
+  const MethodRows rows = added_up(std::move(shards->parts), add_rows);
   Json methods = Json::array();
   for (const auto& [key, row] : rows) methods.push_back(method_json(key.first, key.second, row));
-  return in_format(request, {{"methods", std::move(methods)}}, methods_text);
+  Json page = {{"methods", std::move(methods)}};
+  name_silent_shards(page, node, shards->silent);
+  return in_format(request, page, methods_text);
 }
 
 }  // namespace corolane::framework::detail

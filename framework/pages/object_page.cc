@@ -16,6 +16,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "framework/cluster/cluster.h"
+#include "framework/node/each_shard.h"
 #include "framework/node/shard.h"
 #include "framework/objects/detail/object_history.h"
 #include "framework/objects/detail/object_host.h"
@@ -23,6 +24,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/time/wall_clock.h"
 #include "net/http/percents.h"
 
@@ -43,6 +45,7 @@ constexpr std::size_t task_count_max = 4;
 struct ObjectReport {
   std::uint64_t epoch = 0;  // The epoch of this node's ownership; 0: none.
   bool is_on_the_move = false;
+  std::string silence = {};        // Its shard hangs: all that is known of it.
   bool hides_change = false;       // Withheld from callers until it is stored.
   Json active = {};                // Null: not active.
   std::vector<Json> running = {};  // Or waiting without a turn; the earliest comes first.
@@ -180,6 +183,17 @@ ObjectReport report_of(const Shard& shard, std::string_view type, const std::str
 
 // --- What the node knows
 
+// Of an object whose shard hangs.
+ObjectReport report_without_shard(Node& node, const ShardSilence& silence, const std::string& type,
+                                  Partition partition) {
+  ObjectReport report;
+  for (const HostedObjects& hosted : node.hosted()) {
+    if (hosted.type.name == type) report.epoch = hosted.ownership->epoch(partition);
+  }
+  report.silence = silence_text(node, silence);
+  return report;
+}
+
 Json owner_json(const Node& node, const std::string& type, Partition partition,
                 const ObjectReport& report) {
   const bool is_here = report.epoch != 0;
@@ -205,6 +219,7 @@ std::string verdict_of(const Json& owner, const ObjectReport& report) {
                ? "no node owns it now: calls wait until one does"
                : "node " + cell_text(owner.at("node")) + " owns it: ask there";
   }
+  if (!report.silence.empty()) return report.silence;
   if (report.is_on_the_move) return "it is moving to another node: calls wait until it has moved";
   const bool is_active = !report.active.is_null();
   std::string text = is_active ? "active" : "not active: the next call loads it";
@@ -229,31 +244,37 @@ Result<Json> object_json(Node& node, const ObjectName& name) {
   const Partition partition =
       view == nullptr ? partition_of(name.type, name.id) : view->partition_hash(name.type)(name.id);
   ObjectReport report;
-  auto looked = node.on_each_shard([&](const Shard& shard) -> Result<void> {
-    if (shard.index() == partition % node.shard_count()) {
-      report = report_of(shard, name.type, name.id);
-    }
-    return {};
+  const std::size_t its_shard = partition % node.shard_count();
+  auto shards = from_each_shard(node, [name, its_shard](const Shard& shard) {
+    return shard.index() == its_shard ? report_of(shard, name.type, name.id) : ObjectReport();
   });
-  if (!looked) return looked.error();
+  if (!shards) return shards.error();
+  for (std::size_t i = 0; i < shards->parts.size(); ++i) {
+    if (shards->numbers[i] == its_shard) report = std::move(shards->parts[i]);
+  }
+  std::erase_if(shards->silent, [&](const auto& silence) { return silence.shard != its_shard; });
+  if (!shards->silent.empty())
+    report = report_without_shard(node, shards->silent.front(), name.type, partition);
   node.run_with_symbols([&](coroutine::Symbols& symbols) {
     for (std::size_t i = 0; i < report.running.size(); ++i) {
       report.running[i]["stack"] = frames_json(symbols.frames(report.traces[i]));
     }
   });
   const Json owner = owner_json(node, name.type, partition, report);
-  return Json({{"type", name.type},
-               {"id", name.id},
-               {"verdict", verdict_of(owner, report)},
-               {"owner", owner},
-               {"is_active", !report.active.is_null()},
-               {"active", std::move(report.active)},
-               {"running_count", report.running_count},
-               {"running", report.running},
-               {"waiting_count", report.waiting_count},
-               {"waiting", report.waiting},
-               {"last_calls", std::move(report.calls)},
-               {"last_errors", std::move(report.errors)}});
+  Json page({{"type", name.type},
+             {"id", name.id},
+             {"verdict", verdict_of(owner, report)},
+             {"owner", owner},
+             {"is_active", !report.active.is_null()},
+             {"active", std::move(report.active)},
+             {"running_count", report.running_count},
+             {"running", report.running},
+             {"waiting_count", report.waiting_count},
+             {"waiting", report.waiting},
+             {"last_calls", std::move(report.calls)},
+             {"last_errors", std::move(report.errors)}});
+  name_silent_shards(page, node, shards->silent);
+  return page;
 }
 
 // --- Text

@@ -16,6 +16,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "net/http/percents.h"
 
 namespace corolane::framework::detail {
@@ -32,9 +33,7 @@ std::string list_of(const std::vector<std::string>& names) {
 // The names, sorted.
 std::vector<std::string> object_types(const Node& node) {
   std::set<std::string> names;
-  if (const ObjectHost* const host = node.shard().host()) {
-    for (const auto& type : host->types()) names.emplace(type->name());
-  }
+  for (const HostedObjects& hosted : node.hosted()) names.insert(hosted.type.name);
   if (node.cluster() != nullptr) {
     for (const Member& member : node.cluster()->view()->members()) {
       for (const auto& group : member.groups) names.insert(group.types.begin(), group.types.end());
@@ -167,10 +166,12 @@ Result<net::HttpResponse> object_list_page(Node& node, const net::HttpRequest& r
     if (found.error().code() == Code::not_found) response.status = 404;
     return response;
   }
-  auto shards =
-      from_each_shard(node, [&](const Shard& shard) { return objects_of(shard, *found); });
+  auto shards = from_each_shard(
+      node, [type = *found](const Shard& shard) { return objects_of(shard, type); });
   if (!shards) return shards.error();
-  return in_format(request, object_list_json(*found, merged(*std::move(shards))), object_list_text);
+  Json page = object_list_json(*found, merged(std::move(shards->parts)));
+  name_silent_shards(page, node, shards->silent);
+  return in_format(request, page, object_list_text);
 }
 
 // --- What the node hosts
@@ -356,14 +357,14 @@ Result<net::HttpResponse> objects_page(Node& node, const net::HttpRequest& reque
   }
   auto shards = from_each_shard(node, types_of);
   if (!shards) return shards.error();
-  const auto types = added_up(*std::move(shards), add_types);
+  const auto types = added_up(std::move(shards->parts), add_types);
   auto busy = busy_partitions_json(node);
   if (!busy) return busy.error();
   const Cluster* const cluster = node.cluster();
-  const Json page = {
-      {"types", types_json(types)},
-      {"busy_partitions", *std::move(busy)},
-      {"cluster", cluster == nullptr ? Json() : cluster_json(*cluster, node.fence())}};
+  Json page = {{"types", types_json(types)},
+               {"busy_partitions", *std::move(busy)},
+               {"cluster", cluster == nullptr ? Json() : cluster_json(*cluster, node.fence())}};
+  name_silent_shards(page, node, shards->silent);
   return in_format(request, page, objects_text);
 }
 

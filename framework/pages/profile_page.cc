@@ -17,6 +17,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_seconds.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -91,13 +92,13 @@ void add(Profile& profile, const CpuProfile& shard, const std::string& root, Fun
   }
 }
 
-Profile named(const std::vector<ShardProfile>& shards, coroutine::Symbols& symbols) {
+Profile named(const FromShards<ShardProfile>& shards, bool is_one, coroutine::Symbols& symbols) {
   Profile profile;
   FunctionNames names(symbols);
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (shards[i] == nullptr) continue;
-    const std::string root = shards.size() == 1 ? "" : "shard " + std::to_string(i);
-    add(profile, *shards[i], root, names);
+  for (std::size_t i = 0; i < shards.parts.size(); ++i) {
+    if (shards.parts[i] == nullptr) continue;
+    const std::string root = is_one ? "" : "shard " + std::to_string(shards.numbers[i]);
+    add(profile, *shards.parts[i], root, names);
   }
   return profile;
 }
@@ -129,10 +130,15 @@ Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& reque
     return bad_query(Error(Code::invalid_argument,
                            "format is folded, svg or json, as in /profile?seconds=5&format=svg"));
   }
-  auto shards = from_each_shard(node, [&](Shard& shard) { return profile_of(shard, *time); });
+  auto shards =
+      from_each_shard(node, [time = *time](Shard& shard) { return profile_of(shard, time); });
   if (!shards) return shards.error();
   Profile profile;
-  node.run_with_symbols([&](auto& symbols) { profile = named(*shards, symbols); });
+  node.run_with_symbols(
+      [&](auto& symbols) { profile = named(*shards, node.shard_count() == 1, symbols); });
+  if (!profile.is_there && !shards->silent.empty()) {
+    return Error(Code::unavailable, silence_text(node, shards->silent.front()));
+  }
   if (!profile.is_there) {
     return net::HttpResponse{
         .status = 503,
@@ -140,7 +146,11 @@ Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& reque
             "no profile: another one is being taken, or CPU time is not measured here, as in a "
             "recorded node and in builds with a sanitizer\n"};
   }
-  if (format == "json") return json_response(as_json(profile, *time));
+  if (format == "json") {
+    Json page = as_json(profile, *time);
+    name_silent_shards(page, node, shards->silent);
+    return json_response(page);
+  }
   if (format == "svg") {
     return net::HttpResponse{
         .content_type = "image/svg+xml",

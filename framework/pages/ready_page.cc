@@ -4,12 +4,13 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/store/detail/store_gate.h"
 
 namespace corolane::framework::detail {
 namespace {
 
-std::vector<std::string> obstacles_of(const Node& node) {
+std::vector<std::string> obstacles_of(Node& node) {
   std::vector<std::string> obstacles;
   if (node.is_stopping()) obstacles.emplace_back("the node is stopping");
   if (node.cluster() != nullptr && !node.fence().is_in_time()) {
@@ -18,9 +19,15 @@ std::vector<std::string> obstacles_of(const Node& node) {
   if (node.store_health().is_full()) {
     obstacles.emplace_back("the store is full: it refuses writes");
   }
-  if (node.stall_watchdog() != nullptr && node.stall_watchdog()->is_stuck()) {
-    obstacles.emplace_back("a loop is stuck; see /stalls");
+  const auto silent = node.silent_shards();
+  bool is_stuck = node.stall_watchdog() != nullptr && node.stall_watchdog()->is_stuck();
+  for (const ShardSilence& silence : silent) {
+    if (silence.time < StallWatchdog::Options().stuck_time_min) continue;
+    obstacles.push_back(silence_text(node, silence));
+    is_stuck = false;
   }
+  // That of a node without a control thread.
+  if (is_stuck) obstacles.emplace_back("a loop is stuck; see /stalls");
   return obstacles;
 }
 

@@ -14,6 +14,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -93,12 +94,14 @@ std::string sites_text(const Json& page) {
 Result<net::HttpResponse> sites_page(Node& node, const net::HttpRequest& request) {
   auto shards = from_each_shard(node, sites_of);
   if (!shards) return shards.error();
-  auto sites = added_up(*std::move(shards), [](Sites& sum, const Sites& more) {
+  auto sites = added_up(std::move(shards->parts), [](Sites& sum, const Sites& more) {
                  sum.add(more.all());
                }).take();
   std::ranges::sort(sites, std::greater{},
                     [](const SpawnSite& site) { return std::tuple(site.cpu, site.spawned_count); });
-  return in_format(request, sites_json(sites), sites_text);
+  Json page = sites_json(sites);
+  name_silent_shards(page, node, shards->silent);
+  return in_format(request, page, sites_text);
 }
 
 }  // namespace corolane::framework::detail

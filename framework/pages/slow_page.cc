@@ -11,6 +11,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/telemetry/telemetry.h"
 #include "framework/time/wall_clock.h"
@@ -106,19 +107,19 @@ Result<net::HttpResponse> slow_page(Node& node, const net::HttpRequest& request)
                                                        ", as in /slow?minutes=1"));
   }
   const TimePoint time = now();
-  auto shards = from_each_shard(node, [&](const Shard& shard) {
+  auto shards = from_each_shard(node, [time, minutes = *minutes](const Shard& shard) {
     const SlowCalls& calls = shard.telemetry().slow_calls();
-    return Calls{.slowest = calls.slowest(time, std::chrono::minutes(*minutes)),
+    return Calls{.slowest = calls.slowest(time, std::chrono::minutes(minutes)),
                  .errors = calls.errors()};
   });
   if (!shards) return shards.error();
-  Calls calls = added_up(*std::move(shards), add_calls);
+  Calls calls = added_up(std::move(shards->parts), add_calls);
   arrange(calls);
-  return in_format(request,
-                   {{"minutes", *minutes},
-                    {"slowest", calls_json(calls.slowest, time)},
-                    {"errors", calls_json(calls.errors, time)}},
-                   slow_text);
+  Json page = {{"minutes", *minutes},
+               {"slowest", calls_json(calls.slowest, time)},
+               {"errors", calls_json(calls.errors, time)}};
+  name_silent_shards(page, node, shards->silent);
+  return in_format(request, page, slow_text);
 }
 
 }  // namespace corolane::framework::detail

@@ -14,6 +14,7 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -85,11 +86,12 @@ std::string stackless_text(const Json& page) {
 Result<net::HttpResponse> stackless_page(Node& node, const net::HttpRequest& request) {
   auto shards = from_each_shard(node, stackless_of);
   if (!shards) return shards.error();
-  auto all = added_up(*std::move(shards),
+  auto all = added_up(std::move(shards->parts),
                       [](StacklessInfo& sum, const StacklessInfo& more) { add(sum, more); });
   std::ranges::stable_sort(all.waits, std::greater{}, &StacklessWait::count);
   Json json;
   node.run_with_symbols([&](coroutine::Symbols& symbols) { json = stackless_json(all, symbols); });
+  name_silent_shards(json, node, shards->silent);
   return in_format(request, json, stackless_text);
 }
 

@@ -11,11 +11,13 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/pages/detail/task_filter.h"
 
 namespace corolane::framework::detail {
 namespace {
 
+using coroutine::Scheduler;
 using coroutine::StackGroup;
 using coroutine::StackGroups;
 
@@ -26,15 +28,14 @@ constexpr std::size_t stack_count_max = 100'000;
 constexpr std::size_t stacks_per_part = 200;
 
 // Tasks come and go between the parts.
-StackGroups stacks_of(const Shard& shard, const TaskFilter& filter) {
+StackGroups stacks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {
   StackGroups groups;
   coroutine::TaskId last = 0;
   while (groups.task_count() < stack_count_max) {
-    auto part =
-        shard.scheduler().tasks({.after = last, .count_max = stacks_per_part, .traces = true});
+    auto part = scheduler.tasks({.after = last, .count_max = stacks_per_part, .traces = true});
     for (coroutine::TaskInfo& task : part) {
       last = task.id;
-      task.scheduler = static_cast<std::uint32_t>(shard.index());
+      task.scheduler = static_cast<std::uint32_t>(number);
       if (filter.matches(task)) groups.add(task);
     }
     if (part.size() < stacks_per_part || !coroutine::yield()) break;
@@ -62,14 +63,20 @@ Json stacks_json(const std::vector<StackGroup>& groups, std::size_t task_count) 
 Result<net::HttpResponse> stacks_page(Node& node, const net::HttpRequest& request) {
   const auto filter = task_filter_of(request);
   if (!filter) return bad_query(filter.error());
-  auto shards =
-      from_each_shard(node, [&](const Shard& shard) { return stacks_of(shard, *filter); });
+  auto shards = from_each_shard(node, [filter = *filter](const Shard& shard) {
+    return stacks_of(shard.scheduler(), shard.index(), filter);
+  });
   if (!shards) return shards.error();
+  if (node.has_control_loop()) {
+    shards->parts.push_back(stacks_of(node.scheduler(), node.shard_count(), *filter));
+  }
   const StackGroups all = added_up(
-      *std::move(shards), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
+      std::move(shards->parts), [](StackGroups& sum, const StackGroups& more) { sum.add(more); });
   std::vector<StackGroup> groups;
   node.run_with_symbols([&](coroutine::Symbols& symbols) { groups = all.named(symbols); });
-  return in_format(request, stacks_json(groups, all.task_count()), [&](const Json& page) {
+  Json json = stacks_json(groups, all.task_count());
+  name_silent_shards(json, node, shards->silent);
+  return in_format(request, json, [&](const Json& page) {
     return coroutine::to_text(groups) + count_text(page.at("count"), "task", "tasks") + " at " +
            count_text(groups.size(), "place", "places") + "\n";
   });

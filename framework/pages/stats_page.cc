@@ -15,6 +15,7 @@
 #include "framework/objects/detail/object_host.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/version.h"
 #include "rpc/server/server.h"
@@ -225,10 +226,11 @@ Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {
           {"methods", std::move(methods)}};
 }
 
-Json shards_section(const std::vector<ShardStatistics>& shards) {
+Json shards_section(const FromShards<ShardStatistics>& shards) {
   Json rows = Json::array();
-  for (const ShardStatistics& shard : shards) {
-    rows.push_back({{"shard", rows.size()},
+  for (std::size_t i = 0; i < shards.parts.size(); ++i) {
+    const ShardStatistics& shard = shards.parts[i];
+    rows.push_back({{"shard", shards.numbers[i]},
                     {"thread_cpu_seconds", in_seconds(shard.thread_cpu)},
                     {"tasks", shard.coroutines.task_count},
                     {"switches", shard.coroutines.switch_count},
@@ -255,15 +257,17 @@ Result<net::HttpResponse> stats_page(Node& node, const net::HttpRequest& request
   if (!shards) return shards.error();
   Json rows = shards_section(*shards);
   const auto sum =
-      added_up(*std::move(shards), [](auto& left, const auto& right) { add(left, right); });
-  return json_response({{"node", node_section(node)},
-                        {"coroutine", coroutine_section(sum.coroutines, buckets)},
-                        {"stack_pool", stack_pool_section(sum.stacks)},
-                        {"timers", {{"armed", sum.timer_count}}},
-                        {"rpc", rpc_section(sum.rpc, buckets)},
-                        {"objects", {{"active", sum.active_count}}},
-                        {"stalls", stalls_section(node)},
-                        {"shards", std::move(rows)}});
+      added_up(std::move(shards->parts), [](auto& left, const auto& right) { add(left, right); });
+  Json page = {{"node", node_section(node)},
+               {"coroutine", coroutine_section(sum.coroutines, buckets)},
+               {"stack_pool", stack_pool_section(sum.stacks)},
+               {"timers", {{"armed", sum.timer_count}}},
+               {"rpc", rpc_section(sum.rpc, buckets)},
+               {"objects", {{"active", sum.active_count}}},
+               {"stalls", stalls_section(node)},
+               {"shards", std::move(rows)}};
+  name_silent_shards(page, node, shards->silent);
+  return json_response(page);
 }
 
 }  // namespace corolane::framework::detail

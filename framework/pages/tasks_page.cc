@@ -16,11 +16,13 @@
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/pages/detail/task_filter.h"
 
 namespace corolane::framework::detail {
 namespace {
 
+using coroutine::Scheduler;
 using coroutine::TaskInfo;
 
 // A longer page would not be read, and building it would delay calls.
@@ -35,36 +37,42 @@ struct Tasks {
   std::size_t stackless_count = 0;
 };
 
-TaskInfo of_shard(TaskInfo task, const Shard& shard) {
-  task.scheduler = static_cast<std::uint32_t>(shard.index());
+// `number` is that of the shard; that of the control loop is one more than the last.
+TaskInfo of_loop(TaskInfo task, std::size_t number) {
+  task.scheduler = static_cast<std::uint32_t>(number);
   return task;
 }
 
-Tasks tasks_of(const Shard& shard) {
-  const auto statistics = shard.scheduler().statistics();
+Tasks all_tasks_of(const Scheduler& scheduler, std::size_t number) {
+  const auto statistics = scheduler.statistics();
   Tasks tasks{
       .oldest = {}, .count = statistics.task_count, .stackless_count = statistics.stackless_count};
-  for (TaskInfo& task : shard.scheduler().tasks({.count_max = task_rows_max})) {
-    tasks.oldest.push_back(of_shard(std::move(task), shard));
+  for (TaskInfo& task : scheduler.tasks({.count_max = task_rows_max})) {
+    tasks.oldest.push_back(of_loop(std::move(task), number));
   }
   return tasks;
 }
 
 // Tasks come and go between the parts.
-Tasks filtered_tasks_of(const Shard& shard, const TaskFilter& filter) {
+Tasks filtered_tasks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {
   Tasks tasks;
   coroutine::TaskId last = 0;
   for (;;) {
-    auto part = shard.scheduler().tasks({.after = last, .count_max = tasks_per_part});
+    auto part = scheduler.tasks({.after = last, .count_max = tasks_per_part});
     for (TaskInfo& task : part) {
       last = task.id;
-      task.scheduler = static_cast<std::uint32_t>(shard.index());
+      task.scheduler = static_cast<std::uint32_t>(number);
       if (!filter.matches(task)) continue;
       ++tasks.count;
       if (tasks.oldest.size() < task_rows_max) tasks.oldest.push_back(std::move(task));
     }
     if (part.size() < tasks_per_part || !coroutine::yield()) return tasks;
   }
+}
+
+Tasks tasks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {
+  return filter.is_any() ? all_tasks_of(scheduler, number)
+                         : filtered_tasks_of(scheduler, number, filter);
 }
 
 // The oldest tasks of all shards; each shard's are sorted already.
@@ -142,6 +150,32 @@ std::string task_text(const Json& task) {
          (stack.empty() ? "no stack: it has not begun or has ended\n" : stack);
 }
 
+using Address = std::optional<coroutine::TaskAddress>;
+
+// Fails with unavailable when the shard of the task hangs.
+Result<std::optional<TaskInfo>> find_task(Node& node, const Address& address) {
+  const auto find = [address](const Scheduler& scheduler, std::size_t number) {
+    std::optional<TaskInfo> task;
+    if (!address || address->scheduler != number) return task;
+    if (auto found = scheduler.task(address->id)) task = of_loop(*std::move(found), number);
+    return task;
+  };
+  if (node.has_control_loop()) {
+    if (auto task = find(node.scheduler(), node.shard_count())) return task;
+  }
+  auto shards = from_each_shard(
+      node, [find](const Shard& shard) { return find(shard.scheduler(), shard.index()); });
+  if (!shards) return shards.error();
+  for (auto& task : shards->parts) {
+    if (task) return std::move(task);
+  }
+  for (const ShardSilence& silence : shards->silent) {
+    if (!address || address->scheduler != silence.shard) continue;
+    return Error(Code::unavailable, silence_text(node, silence));
+  }
+  return std::optional<TaskInfo>();
+}
+
 }  // namespace
 
 Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request) {
@@ -152,23 +186,24 @@ Result<net::HttpResponse> tasks_page(Node& node, const net::HttpRequest& request
   }
   const auto filter = task_filter_of(request);
   if (!filter) return bad_query(filter.error());
-  auto shards = from_each_shard(node, [&](const Shard& shard) {
-    return filter->is_any() ? tasks_of(shard) : filtered_tasks_of(shard, *filter);
+  auto shards = from_each_shard(node, [filter = *filter](const Shard& shard) {
+    return tasks_of(shard.scheduler(), shard.index(), filter);
   });
   if (!shards) return shards.error();
-  return in_format(request, tasks_json(merged(*std::move(shards))), tasks_text);
+  if (node.has_control_loop()) {
+    shards->parts.push_back(tasks_of(node.scheduler(), node.shard_count(), *filter));
+  }
+  Json json = tasks_json(merged(std::move(shards->parts)));
+  name_silent_shards(json, node, shards->silent);
+  return in_format(request, json, tasks_text);
 }
 
 Result<net::HttpResponse> task_page(Node& node, const net::HttpRequest& request) {
   const std::string_view text = request.path().substr(std::string_view("/tasks/").size());
   const auto address = coroutine::parse_task_address(text);
-  std::optional<TaskInfo> task;
-  auto looked = node.on_each_shard([&](Shard& shard) -> Result<void> {
-    if (!address || address->scheduler != shard.index()) return {};
-    if (auto found = shard.scheduler().task(address->id)) task = of_shard(*std::move(found), shard);
-    return {};
-  });
-  if (!looked) return looked.error();
+  auto found = find_task(node, address);
+  if (!found) return found.error();
+  const auto& task = *found;
   if (!task) {
     return net::HttpResponse{
         .status = 404,

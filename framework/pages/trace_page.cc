@@ -19,6 +19,7 @@
 #include "framework/pages/detail/page_seconds.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -94,15 +95,16 @@ void add_slice(const SwitchTrace::Slice& slice, std::uint64_t cycles, std::uint6
 }
 
 // Other tasks run in between, since this takes longer than calls may wait.
-std::string as_perfetto(const Node& node, const std::vector<ShardTrace>& shards) {
-  const std::uint64_t first = first_begin(shards);
+std::string as_perfetto(const Node& node, const FromShards<ShardTrace>& shards) {
+  const std::uint64_t first = first_begin(shards.parts);
   std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    if (shards[i] == nullptr) continue;
-    add_thread_name(i, json);
+  for (std::size_t i = 0; i < shards.parts.size(); ++i) {
+    if (shards.parts[i] == nullptr) continue;
+    const std::size_t shard = shards.numbers[i];
+    add_thread_name(shard, json);
     std::size_t count = 0;
-    for_each_slice(*shards[i], [&](const SwitchTrace::Slice& slice, std::uint64_t cycles) {
-      add_slice(slice, cycles, first, i, json);
+    for_each_slice(*shards.parts[i], [&](const SwitchTrace::Slice& slice, std::uint64_t cycles) {
+      add_slice(slice, cycles, first, shard, json);
       if (++count % 200 == 0) static_cast<void>(coroutine::yield());
     });
   }
@@ -157,12 +159,22 @@ Result<net::HttpResponse> trace_page(Node& node, const net::HttpRequest& request
   if (!time) return bad_query(time.error());
   const auto format = format_of(request);
   if (!format) return unknown_format(request);
-  auto shards = from_each_shard(node, [&](Shard& shard) { return trace_of(shard, *time); });
+  auto shards =
+      from_each_shard(node, [time = *time](Shard& shard) { return trace_of(shard, time); });
   if (!shards) return shards.error();
-  if (std::ranges::all_of(*shards, [](const ShardTrace& shard) { return shard == nullptr; })) {
+  if (shards->parts.empty() && !shards->silent.empty()) {
+    return Error(Code::unavailable, silence_text(node, shards->silent.front()));
+  }
+  if (std::ranges::all_of(shards->parts,
+                          [](const ShardTrace& shard) { return shard == nullptr; })) {
     return net::HttpResponse{.status = 503, .body = "another trace is being taken\n"};
   }
-  if (*format == Format::text) return net::HttpResponse{.body = trace_text(*shards, *time)};
+  if (*format == Format::text) {
+    Json silence = Json::object();
+    name_silent_shards(silence, node, shards->silent);
+    return net::HttpResponse{.body =
+                                 silent_shards_text(silence) + trace_text(shards->parts, *time)};
+  }
   return net::HttpResponse{.content_type = "application/json", .body = as_perfetto(node, *shards)};
 }
 

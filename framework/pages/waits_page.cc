@@ -10,14 +10,15 @@
 #include "coroutine/base/text.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster/cluster.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/object_waits.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/inspection.corolane.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/pages/detail/silent_shards.h"
 #include "framework/pages/detail/wait_graph.h"
-#include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -40,6 +41,7 @@ struct Waits {
   std::vector<NodeWait> all;
   std::size_t left_out_count = 0;
   std::set<std::string> silent_nodes;
+  std::vector<ShardSilence> silent_shards;  // Of this node.
 
   void add(const std::string& node, const WaitsReply& reply) {
     for (const ObjectWait& wait : reply.waits()) all.push_back({node, wait});
@@ -49,16 +51,22 @@ struct Waits {
 
 // --- From where they come
 
-void ask(Node& node, const Member& member, std::size_t shard, Waits& waits) {
+Result<WaitsReply> ask(Node& node, const Member& member, std::size_t shard) {
+  const Deadline deadline = Deadline::after(answer_time_max);
+  const auto client = node.peers().connect(member, shard, deadline);
+  if (!client) return client.error();
   WaitsRequest request;
   request.set_count_max(wait_count_max);
-  const auto client = node.object_router().client_of(member, shard);
-  const auto reply =
-      InspectionClient(*client).waits(request, {.deadline = Deadline::after(answer_time_max)});
+  return InspectionClient(**client).waits(request, {.deadline = deadline});
+}
+
+void ask(Node& node, const Member& member, std::size_t shard, Waits& waits) {
+  const auto reply = ask(node, member, shard);
   if (reply) {
     waits.add(member.name, *reply);
   } else {
-    waits.silent_nodes.insert(member.name + ": " + reply.error().to_string());
+    waits.silent_nodes.insert(member.name + ", shard " + std::to_string(shard) + ": " +
+                              reply.error().to_string());
   }
 }
 
@@ -84,7 +92,8 @@ Result<Waits> gather(Node& node) {
       from_each_shard(node, [](const Shard& shard) { return waits_of(shard, wait_count_max); });
   if (!shards) return shards.error();
   Waits waits;
-  for (const WaitsReply& shard : *shards) waits.add(node.config().name, shard);
+  for (const WaitsReply& shard : shards->parts) waits.add(node.config().name, shard);
+  waits.silent_shards = std::move(shards->silent);
   ask_others(node, waits);
   std::ranges::stable_sort(waits.all, std::greater{},
                            [](const NodeWait& wait) { return wait.wait.milliseconds(); });
@@ -179,7 +188,9 @@ Result<net::HttpResponse> waits_page(Node& node, const net::HttpRequest& request
     return net::HttpResponse{.content_type = "image/svg+xml",
                              .body = graph.svg(title, drawn_count_max)};
   }
-  return in_format(request, waits_json(*waits, graph), waits_text);
+  Json page = waits_json(*waits, graph);
+  name_silent_shards(page, node, waits->silent_shards);
+  return in_format(request, page, waits_text);
 }
 
 }  // namespace corolane::framework::detail

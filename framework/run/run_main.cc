@@ -15,7 +15,6 @@
 #include "framework/node/detail/lease_file.h"
 #include "framework/node/detail/stop_signal.h"
 #include "framework/node/node_parts.h"
-#include "framework/objects/detail/object_host.h"
 #include "framework/run/detail/command_line.h"
 #include "framework/run/detail/node_life.h"
 #include "framework/telemetry/version.h"
@@ -27,6 +26,9 @@ namespace corolane::framework::detail {
 namespace {
 
 constexpr int exit_wrong_usage = 2;
+
+// The control thread runs pages and decisions, and no calls.
+constexpr std::size_t control_stack_count_max = 1'024;
 
 // Whether the doors use files that a reload reads again.
 bool has_door_files(const NodeConfig& config) {
@@ -43,8 +45,7 @@ int serve(Program& program, const CommandLine& command) {
   Log log(config.log_level);
   report_crashes_of(program, log);
   coroutine::Scheduler scheduler(
-      loop, {.stacks = {.stack_count_max = config.stacks.count_max / config.shard_count()},
-             .on_cpu_charge = detail::ObjectHost::charge_running_object,
+      loop, {.stacks = {.stack_count_max = control_stack_count_max},
              .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
   // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;
@@ -56,7 +57,7 @@ int serve(Program& program, const CommandLine& command) {
   place.reload.on_change = [&stop_signal](const NodeConfig& changed) {
     stop_signal.set_time_max(changed.stop_time_max + unwind_time_max);
   };
-  Node::Parts parts;
+  Node::Parts parts{.has_control_loop = true};
   parts.cluster.membership.on_lease = lease_writer_of_process(log);
   int status = exit_failed;
   const auto ran = scheduler.run("main", [&] {

@@ -14,7 +14,7 @@
 //
 // Each shard of a node has its own Metrics, which belongs to its thread; /metrics adds them up. A
 // metric that every shard contributes to is added to each shard's; one that the node has once, such
-// as a version, is added to the first shard's alone.
+// as a version, is added to the node's own, which belongs to the thread of the node.
 #pragma once
 
 #include <chrono>

@@ -37,12 +37,11 @@ class Membership {
     Duration keepalive_time_max = std::chrono::seconds(1);
     // No keepalive is sent while a shard is silent for longer than this, so the fence falls and
     // other nodes take over: a lease is for the whole node, also for the partitions of a shard that
-    // hangs. Longer than any stall that ends by itself, and shorter than fence_after: the other
-    // shards need not be better than the first one, which must turn to send the keepalives.
+    // hangs. Longer than any stall that ends by itself, and shorter than fence_after.
     Duration shard_silence_max = std::chrono::seconds(3);
     // A node that the directory does not answer goes on, and the store proves what it says.
     bool serves_without_directory = false;
-    // The silence of the shard that is silent for longest. Empty: there is one shard.
+    // The silence of the shard that is silent for longest. Empty: none is apart from this thread.
     std::function<ShardSilence()> longest_silence = {};
     // Called with each lease of a shared directory, before any key is attached to it.
     std::function<void(Directory::Lease lease)> on_lease = {};

@@ -52,7 +52,8 @@ class StallWatchdog {
     Duration time{};  // The sum of all ended stalls.
   };
 
-  // The schedulers, by number of their shard, run until after its end, and `log` outlives it.
+  // The schedulers, by number of their shard, that of the control thread last, run until after its
+  // end, and `log` outlives it.
   StallWatchdog(std::vector<coroutine::Scheduler*> schedulers, const Options& options, Log& log);
   StallWatchdog(const StallWatchdog&) = delete;
   StallWatchdog& operator=(const StallWatchdog&) = delete;

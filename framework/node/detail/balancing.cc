@@ -11,10 +11,10 @@
 
 #include "coroutine/task.h"
 #include "framework/cluster/cluster.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/object_loads.h"
-#include "framework/node/detail/shard_set.h"
+#include "framework/node/detail/shard_pulse.h"
 #include "framework/node/inspection.corolane.h"
-#include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -73,32 +73,41 @@ std::vector<NodeLoad> Balancing::ask_all() {
     if (member.epoch == cluster_.epoch()) continue;
     for (std::size_t shard = 0; shard < member.shards.size(); ++shard) {
       auto spawned = asking.spawn(
-          "ask for loads",
-          [&, shard] {
-            const auto client = router_.client_of(member, shard);
-            its.add(*view, InspectionClient(*client).loads(
-                               {}, {.deadline = Deadline::after(load_answer_time_max)}));
-          },
-          control);
+          "ask for loads", [&, shard] { its.add(*view, ask(member, shard)); }, control);
       if (!spawned) its.is_whole = false;
     }
   }
-  std::vector<std::optional<LoadsReply>> own(shards_.count());
-  auto looked = shards_.on_each([&](Shard& shard) -> Result<void> {
-    own[shard.index()] = loads_of(shard);
-    return {};
-  });
+  const auto own = own_loads();
   static_cast<void>(asking.join(Deadline::never()));
   Told& its = told[cluster_.self().name];
-  its.is_whole = looked.has_value();
-  for (const auto& reply : own) {
-    if (reply) its.add(*view, *reply);
+  its.is_whole = own.has_value();
+  if (own) {
+    for (const LoadsReply& reply : *own) its.add(*view, reply);
   }
   std::vector<NodeLoad> loads;
   for (auto& [name, each] : told) {
     if (each.is_whole) loads.push_back(std::move(each.load));
   }
   return loads;
+}
+
+Result<LoadsReply> Balancing::ask(const Member& member, std::size_t shard) {
+  const Deadline deadline = Deadline::after(load_answer_time_max);
+  const auto client = peers_.connect(member, shard, deadline);
+  if (!client) return client.error();
+  return InspectionClient(**client).loads({}, {.deadline = deadline});
+}
+
+// Fails when one of the shards hangs.
+Result<std::vector<LoadsReply>> Balancing::own_loads() {
+  const auto loads = std::make_shared<std::vector<LoadsReply>>(shards_.count());
+  const auto silent = shards_.ask_each([loads](const Shard& shard) -> Result<void> {
+    (*loads)[shard.index()] = loads_of(shard);
+    return {};
+  });
+  if (!silent) return silent.error();
+  if (!silent->empty()) return Error(Code::unavailable, "a shard does not answer");
+  return std::move(*loads);
 }
 
 void Balancing::balance() {

@@ -2,7 +2,7 @@
 // Moves partitions off shards that are full (node.cluster.balance). One node does it for all: the
 // oldest one, which asks the others once a minute what their objects compute.
 //
-// Belongs to the first shard.
+// Belongs to the thread of the node.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/task_group.h"
 #include "framework/cluster/balancer.h"
+#include "framework/node/inspection.corolane.h"
 #include "framework/telemetry/log.h"
 
 namespace corolane::framework {
@@ -21,16 +22,16 @@ class Cluster;
 
 namespace detail {
 
-class ObjectRouter;
-class ShardSet;
+class NodePeers;
+class ShardPulse;
 
 class Balancing {
  public:
   static constexpr Duration interval = std::chrono::minutes(1);
 
   // All of them outlive it.
-  Balancing(Cluster& cluster, ShardSet& shards, ObjectRouter& router, Log& log)
-      : cluster_(cluster), shards_(shards), router_(router), log_(log) {}
+  Balancing(Cluster& cluster, ShardPulse& shards, NodePeers& peers, Log& log)
+      : cluster_(cluster), shards_(shards), peers_(peers), log_(log) {}
   Balancing(const Balancing&) = delete;
   Balancing& operator=(const Balancing&) = delete;
 
@@ -43,10 +44,12 @@ class Balancing {
   void balance();
   bool is_oldest() const;
   std::vector<NodeLoad> ask_all();
+  Result<LoadsReply> ask(const Member& member, std::size_t shard);
+  Result<std::vector<LoadsReply>> own_loads();
 
   Cluster& cluster_;
-  ShardSet& shards_;
-  ObjectRouter& router_;
+  ShardPulse& shards_;
+  NodePeers& peers_;
   Log& log_;
   std::uint64_t move_count_ = 0;
   coroutine::TaskGroup tasks_;

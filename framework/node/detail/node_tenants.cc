@@ -25,12 +25,10 @@ std::string text_of(const DirectoryMark& mark) {
 // The store knows which directory has decided so far. Owners by another one could have the epochs
 // of owners that still serve.
 Result<DirectoryMark> NodeTenants::admit(const DirectoryMark& mark, Deadline deadline) {
-  Store* const store = shards_.first().store();
-  if (store == nullptr || !store->is_shared()) return mark;
   const auto is_same = [&mark](const DirectoryMark& noted) {
     return noted.id == mark.id && noted.generation == mark.generation;
   };
-  auto noted = store->note_directory(mark, /*may_replace=*/false, deadline);
+  auto noted = note(mark, /*may_replace=*/false, deadline);
   if (!noted) return noted;
   if (is_same(*noted)) {
     former_gone_at_ = {};
@@ -46,10 +44,27 @@ Result<DirectoryMark> NodeTenants::admit(const DirectoryMark& mark, Deadline dea
                {{"former", text_of(*noted)}, {"now", text_of(mark)}});
   const Deadline no_lease_is_left = Deadline::at(former_gone_at_ + former_lease_time);
   if (auto slept = coroutine::sleep_until(no_lease_is_left); !slept) return slept.error();
-  noted =
-      store->note_directory(mark, /*may_replace=*/true, Deadline::after(std::chrono::seconds(5)));
+  noted = note(mark, /*may_replace=*/true, Deadline::after(std::chrono::seconds(5)));
   if (!noted || is_same(*noted)) return noted;
   return refuse(mark, *noted);
+}
+
+// By the first shard, whose connection to the store this is; one that hangs is not awaited. Returns
+// the mark itself when no other node uses the store.
+Result<DirectoryMark> NodeTenants::note(const DirectoryMark& mark, bool may_replace,
+                                        Deadline deadline) {
+  const auto noted = std::make_shared<Result<DirectoryMark>>(mark);
+  auto asked = shards_.ask(
+      0,
+      [noted, mark, may_replace, deadline](Shard& shard) -> Result<void> {
+        Store* const store = shard.store();
+        if (store == nullptr || !store->is_shared()) return {};
+        *noted = store->note_directory(mark, may_replace, deadline);
+        return {};
+      },
+      deadline);
+  if (!asked) return asked.error();
+  return *noted;
 }
 
 Error NodeTenants::refuse(const DirectoryMark& mark, const DirectoryMark& noted) const {
@@ -95,6 +110,7 @@ void NodeTenants::drop_all() {
 }
 
 void NodeTenants::view_changed(const std::shared_ptr<const ClusterView>& view) {
+  peers_.keep_only(*view);
   shards_.post([view](Shard& shard) { shard.object_router().set_view(view); });
 }
 

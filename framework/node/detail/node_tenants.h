@@ -11,6 +11,7 @@
 
 #include "framework/cluster/cluster.h"
 #include "framework/cluster/ownership.h"
+#include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/shard_set.h"
 
 namespace corolane::framework::detail {
@@ -20,8 +21,13 @@ class NodeTenants final : public Cluster::Tenants {
   using Ownerships = std::map<Placement, std::unique_ptr<Ownership>>;
 
   // All of them outlive it. `prefix` is that of the keys in the directory, for people.
-  NodeTenants(ShardSet& shards, const Ownerships& ownerships, std::string prefix, Log& log)
-      : shards_(shards), ownerships_(ownerships), prefix_(std::move(prefix)), log_(log) {}
+  NodeTenants(ShardSet& shards, NodePeers& peers, const Ownerships& ownerships, std::string prefix,
+              Log& log)
+      : shards_(shards),
+        peers_(peers),
+        ownerships_(ownerships),
+        prefix_(std::move(prefix)),
+        log_(log) {}
 
   std::vector<Partition> release(const Placement& placement, std::span<const Partition> partitions,
                                  Deadline deadline) override;
@@ -32,7 +38,10 @@ class NodeTenants final : public Cluster::Tenants {
   void view_changed(const std::shared_ptr<const ClusterView>& view) override;
 
  private:
+  Result<DirectoryMark> note(const DirectoryMark& mark, bool may_replace, Deadline deadline);
+
   ShardSet& shards_;
+  NodePeers& peers_;
   const Ownerships& ownerships_;
   const std::string prefix_;
   Log& log_;

@@ -11,11 +11,11 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "coroutine/base/text.h"
 #include "coroutine/sync/ticker.h"
 #include "framework/cluster/cluster.h"
-#include "framework/node/each_shard.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
@@ -63,14 +63,17 @@ void ServiceManager::tell_stopping(Duration time_max) {
 void ServiceManager::give_signs() {
   coroutine::Ticker ticker(wishes_.interval);
   while (ticker.next(Deadline::never())) {
-    // Suspends while a shard hangs.
-    auto running_counts = from_each_shard(
-        node_, [](Shard& shard) { return shard.rpc_server().statistics().running_count; });
+    // Suspends while a shard hangs, unlike from_each_shard().
+    std::vector<std::size_t> running_counts(node_.shard_count());
+    auto counted = node_.on_each_shard([&](const Shard& shard) -> Result<void> {
+      running_counts[shard.index()] = shard.rpc_server().statistics().running_count;
+      return {};
+    });
     // Without a free stack the count is missing, but the loops have turned.
     std::string text = "WATCHDOG=1\nSTATUS=" + status();
-    if (running_counts) {
+    if (counted) {
       const auto count =
-          std::accumulate(running_counts->begin(), running_counts->end(), std::size_t{0});
+          std::accumulate(running_counts.begin(), running_counts.end(), std::size_t{0});
       text += ", " + std::to_string(count) + " calls running";
     }
     tell(text);

@@ -27,7 +27,7 @@ struct ServiceWishes {
 
 class ServiceManager {
  public:
-  // The node outlives it. Lives in a task of its first shard.
+  // The node outlives it. Lives in a task of its thread.
   ServiceManager(Node& node, ServiceWishes wishes);
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;

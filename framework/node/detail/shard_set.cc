@@ -44,8 +44,10 @@ Result<void> ShardSet::grow(std::size_t count, ShardLoops& loops,
 }
 
 void ShardSet::introduce() {
-  std::vector<ObjectRouter::Peer> peers = {
-      {.scheduler = &first_.scheduler(), .router = &first_.object_router()}};
+  std::vector<ObjectRouter::Peer> peers;
+  if (home_ != nullptr) {
+    peers.push_back({.scheduler = &home_->scheduler(), .router = &home_->object_router()});
+  }
   for (const auto& thread : threads_) {
     Shard& shard = thread->shard();
     peers.push_back({.scheduler = &shard.scheduler(), .router = &shard.object_router()});
@@ -57,10 +59,19 @@ Result<void> ShardSet::on_each(const Work& work) {
   Calls calls;
   calls.all.reserve(threads_.size());
   for (const auto& thread : threads_) calls.all.push_back(thread->start(work));
-  std::vector<Result<void>> results = {work(first_)};
+  std::vector<Result<void>> results;
+  if (home_ != nullptr) results.push_back(work(*home_));
   for (auto& call : calls.all) results.push_back(call.join(Deadline::never()));
   const auto failed = std::ranges::find_if(results, [](const auto& result) { return !result; });
   return failed == results.end() ? Result<void>() : *failed;
+}
+
+Result<void> ShardSet::ask(std::size_t shard, Work work, Deadline deadline) {
+  return is_at_home(shard) ? work(*home_) : thread_of(shard).ask(std::move(work), deadline);
+}
+
+coroutine::Scheduler& ShardSet::scheduler_of(std::size_t shard) const {
+  return is_at_home(shard) ? home_->scheduler() : thread_of(shard).scheduler();
 }
 
 // Posts, instead of calls: no shard needs a stack.
@@ -73,22 +84,22 @@ void ShardSet::between_turns(const std::function<void(Shard& shard)>& work) {
     Shard& shard = thread->shard();
     shard.scheduler().post([this, &work, &shard, &one_has_ended] {
       work(shard);
-      first_.scheduler().post([&one_has_ended] { one_has_ended(); });
+      home_scheduler_.post([&one_has_ended] { one_has_ended(); });
     });
   }
-  work(first_);
+  if (home_ != nullptr) work(*home_);
 }
 
 void ShardSet::post(const std::function<void(Shard& shard)>& work) {
-  work(first_);
+  if (home_ != nullptr) work(*home_);
   for (const auto& thread : threads_) {
     Shard& shard = thread->shard();
     shard.scheduler().post([work, &shard] { work(shard); });
   }
 }
 
-void ShardSet::post_to_other(std::size_t shard, std::move_only_function<void()> work) {
-  threads_.at(shard - 1)->shard().scheduler().post(std::move(work));
+void ShardSet::post_to(std::size_t shard, std::move_only_function<void()> work) {
+  scheduler_of(shard).post(std::move(work));
 }
 
 }  // namespace corolane::framework::detail

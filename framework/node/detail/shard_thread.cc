@@ -67,4 +67,12 @@ coroutine::SentCall<void> ShardThread::start(const Work& work) {
                               {.task = node_work, .cancellation = Cancellation::ignore});
 }
 
+Result<void> ShardThread::ask(Work work, Deadline deadline) {
+  if (!is_ready_) return failure_;
+  return coroutine::call_on_or_leave(
+      *scheduler_, "work for the node",
+      [work = std::move(work), shard = shard_] { return work(*shard); }, deadline,
+      {.task = node_work});
+}
+
 }  // namespace corolane::framework::detail

@@ -33,8 +33,13 @@ class ShardThread {
   // Starts `work`, which outlives its run, in a task of the shard. Never suspends. The call ignores
   // the cancellation of its caller, and fails as wait_until_ready() does.
   coroutine::SentCall<void> start(const Work& work);
-  // The shard; use it only by its scheduler's post().
+  // Runs `work` in a task of the shard. When the caller is cancelled or the deadline passes, that
+  // is the error, and the work is cancelled and left: it may still run, so it owns what it uses.
+  // Fails as wait_until_ready() does. Suspends.
+  Result<void> ask(Work work, Deadline deadline);
+  // Both are valid when the shard is ready. The shard is used only by its scheduler's post().
   Shard& shard() const { return *shard_; }
+  coroutine::Scheduler& scheduler() const { return *scheduler_; }
 
  private:
   void live(net::Network& network);

@@ -32,7 +32,7 @@ Result<Json> busy_partitions_json(Node& node) {
   auto shards = from_each_shard(node, [](const Shard& shard) { return loads_of(shard); });
   if (!shards) return shards.error();
   std::vector<PartitionLoad> all;
-  for (const LoadsReply& shard : *shards) {
+  for (const LoadsReply& shard : shards->parts) {
     std::ranges::copy_if(shard.loads(), std::back_inserter(all), [](const PartitionLoad& load) {
       return static_cast<double>(load.cores()) >= shown_cores_min;
     });

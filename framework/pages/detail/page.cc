@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "coroutine/base/text.h"
+
 namespace corolane::framework::detail {
 
 net::HttpResponse json_response(const Json& json) {
@@ -28,6 +30,14 @@ std::optional<Format> format_of(const net::HttpRequest& request) {
 
 net::HttpResponse bad_query(const Error& error) {
   return {.status = 400, .body = error.message() + "\n"};
+}
+
+std::string silent_shards_text(const Json& page) {
+  std::string text;
+  for (const Json& shard : page.at("silent_shards").elements()) {
+    text.append(escaped(shard.at("text").text())).append("; what it knows is missing here\n");
+  }
+  return text;
 }
 
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -30,12 +30,16 @@ enum class Format : std::uint8_t { text, json };
 // The requested format; nullopt when it is neither.
 std::optional<Format> format_of(const net::HttpRequest& request);
 
+// A line for each shard that the page was built without: see silent_shards.h.
+std::string silent_shards_text(const Json& page);
+
 // Answers with a page's JSON, or with text(json), as the request asks.
 template <typename F>
 net::HttpResponse in_format(const net::HttpRequest& request, const Json& json, F text) {
   const auto format = format_of(request);
   if (!format) return unknown_format(request);
-  return *format == Format::json ? json_response(json) : net::HttpResponse{.body = text(json)};
+  return *format == Format::json ? json_response(json)
+                                 : net::HttpResponse{.body = silent_shards_text(json) + text(json)};
 }
 
 double in_seconds(Duration duration);

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -24,6 +26,7 @@ using test::fails_with;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Runs `body` with a node of three shards.
 template <typename F>
@@ -44,7 +47,9 @@ TEST(EachShardTest, EachAnswerIsAtTheIndexOfItsShard) {
   with_shards([](Node& node) {
     const auto found = from_each_shard(node, [](Shard& shard) { return 10 * shard.index(); });
     ASSERT_TRUE(found) << found;
-    EXPECT_THAT(*found, ElementsAre(0U, 10U, 20U));
+    EXPECT_THAT(found->parts, ElementsAre(0U, 10U, 20U));
+    EXPECT_THAT(found->numbers, ElementsAre(0U, 1U, 2U));
+    EXPECT_THAT(found->silent, IsEmpty());
   });
 }
 
@@ -56,8 +61,8 @@ TEST(EachShardTest, EachShardAnswersWhenLoadHasTakenItsStacks) {
         node, [](Shard& shard) { return shard.scheduler().statistics().task_count; });
     ASSERT_TRUE(counts) << counts;
     for (const std::size_t shard : {1U, 2U}) {
-      EXPECT_GT((*counts)[shard], 150U);
-      EXPECT_LT((*counts)[shard], 250U);
+      EXPECT_GT(counts->parts[shard], 150U);
+      EXPECT_LT(counts->parts[shard], 250U);
     }
   });
 }
@@ -94,6 +99,74 @@ TEST(EachShardTest, AnExceptionOnTheFirstShardWaitsForTheOthers) {
     };
     EXPECT_THROW(static_cast<void>(node.on_each_shard(look)), std::runtime_error);
     EXPECT_THAT(slept, ElementsAre(0, 1, 1));
+  });
+}
+
+// Runs `body` while the loop of `number` does not turn.
+template <typename F>
+void while_shard_hangs(Node& node, std::size_t number, F&& body) {
+  std::promise<void> end;
+  auto hanging = coroutine::spawn("hang", [&] {
+    return node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (shard.index() == number) end.get_future().wait();  // Blocks the thread.
+      return {};
+    });
+  });
+  const Deadline deadline = test::soon();
+  while (node.silent_shards().empty() && !deadline.has_passed()) {
+    ASSERT_TRUE(coroutine::yield());
+  }
+  body();
+  end.set_value();
+  EXPECT_TRUE(hanging.join(test::soon()));
+}
+
+TEST(EachShardTest, AShardThatHangsIsLeftOutAndNamed) {
+  with_shards([](Node& node) {
+    while_shard_hangs(node, 1, [&] {
+      const auto found = from_each_shard(node, [](Shard& shard) { return 10 * shard.index(); });
+      ASSERT_TRUE(found) << found;
+      EXPECT_THAT(found->parts, ElementsAre(0U, 20U));
+      EXPECT_THAT(found->numbers, ElementsAre(0U, 2U));
+      ASSERT_EQ(found->silent.size(), 1U);
+      EXPECT_EQ(found->silent.front().shard, 1U);
+      EXPECT_GE(found->silent.front().time, std::chrono::milliseconds(500));
+    });
+    const auto found = from_each_shard(node, [](Shard& shard) { return shard.index(); });
+    ASSERT_TRUE(found) << found;
+    EXPECT_THAT(found->numbers, ElementsAre(0U, 1U, 2U));
+  });
+}
+
+TEST(EachShardTest, AShardThatBeginsToHangMeanwhileIsLeft) {
+  with_shards([](Node& node) {
+    // The shard owns it, since it ends after the question.
+    const auto end = std::make_shared<std::promise<void>>();
+    const auto found = from_each_shard(node, [end](Shard& shard) {
+      if (shard.index() == 2) end->get_future().wait();
+      return shard.index();
+    });
+    ASSERT_TRUE(found) << found;
+    EXPECT_THAT(found->numbers, ElementsAre(0U, 1U));
+    end->set_value();
+  });
+}
+
+TEST(EachShardTest, AShardThatTurnsIsAwaitedHoweverLongItTakes) {
+  with_shards([](Node& node) {
+    const auto found = from_each_shard(node, [](Shard&) {
+      return coroutine::sleep_for(std::chrono::seconds(1)).has_value() ? 1 : 0;
+    });
+    ASSERT_TRUE(found) << found;
+    EXPECT_THAT(found->parts, ElementsAre(1, 1, 1));
+  });
+}
+
+TEST(EachShardTest, AReloadFailsBeforeItBeginsWhileAShardHangs) {
+  with_shards([](Node& node) {
+    while_shard_hangs(
+        node, 2, [&] { EXPECT_THAT(node.reload(node.config()), fails_with(Code::unavailable)); });
+    EXPECT_TRUE(node.reload(node.config()));
   });
 }
 

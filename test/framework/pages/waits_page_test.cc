@@ -174,7 +174,7 @@ TEST_F(WaitsPageTest, ANodeThatDoesNotAnswerIsReported) {
   ASSERT_TRUE(coroutine::sleep_for(5s));
   deaf->is_deaf = true;
   b.reset();
-  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("no answer from node b: "));
+  EXPECT_THAT(page(*a, "/waits").body, HasSubstr("no answer from node b, shard 0: "));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/node/node.h"
+#include "framework/node/node_metrics.h"
 #include "framework/telemetry/call_metrics.h"
 #include "net/testing/network.h"
 #include "rpc/call_scope.h"
@@ -67,7 +68,7 @@ TEST_F(TelemetryTest, SpansOfCallsReachTheCollector) {
   EXPECT_EQ(json::parse(collector_.spans()[0])["name"], "corolane.test.Slow/Wait");
   EXPECT_THAT(collector_.requests[0].body,
               HasSubstr(R"("key":"service.name","value":{"stringValue":"lobby"})"));
-  EXPECT_THAT(node->metrics().text(), HasSubstr("\ncorolane_node_spans_sent_total 1\n"));
+  EXPECT_THAT(metrics_text(*node).value(), HasSubstr("\ncorolane_node_spans_sent_total 1\n"));
 }
 
 TEST_F(TelemetryTest, SpansOfTheLastCallsAreSentBeforeTheNodeStops) {
@@ -148,7 +149,7 @@ TEST_F(TelemetryTest, MetricsCountErrorsByCodeAndTheQueueByPriority) {
   auto node = serve(test::node_config("lobby"));
   EXPECT_FALSE(SlowClient(*client_).wait(wait_request(1h), {.deadline = Deadline::after(100ms)}));
   ASSERT_TRUE(coroutine::sleep_for(10ms));
-  const std::string text = node->metrics().text();
+  const std::string text = metrics_text(*node).value();
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_errors_total{code=\"deadline_exceeded\","
                               "method=\"corolane.test.Slow/Wait\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_queue_seconds_count{priority=\"in_session\"} 1\n"));
