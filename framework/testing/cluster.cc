@@ -26,6 +26,7 @@ constexpr Duration stop_time_max = 5s;
 constexpr std::uint64_t knobs_concern = 10'000;
 constexpr std::uint64_t mode_concern = 20'000'000;
 constexpr std::uint64_t shards_concern = 30'000'000;
+constexpr std::uint64_t control_concern = 40'000'000;
 constexpr Duration look_interval = 100ms;
 constexpr const char* mark_of_failed_start = "a node cannot start, and is started again";
 constexpr const char* mark_of_retried_call = "a call is retried and answered";
@@ -138,6 +139,9 @@ void SimulatedCluster::live(std::size_t index) {
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
   test::Random dice = simulation_.dice(shards_concern + process.number);
   config.shards = options_.shards.value_or(1U << dice.below(3));
+  // A real node has a control loop. Without one, as in tests and recordings, the node decides
+  // between the calls of its first shard, which is another order of events.
+  const bool has_control_loop = simulation_.dice(control_concern + process.number).one_in(2);
   // Nodes of both kinds belong to one cluster.
   config.cluster.without_directory =
       options_.without_directory.value_or(simulation_.dice(mode_concern + process.number).one_in(2)
@@ -152,13 +156,15 @@ void SimulatedCluster::live(std::size_t index) {
                                                 std::string(line.substr(line.find('Z') + 1)));
                      });
   framework::Cluster::Options cluster = cluster_options(process.number);
-  framework::Node node(config, fabric_.network_of(process.host), std::move(log),
-                       {.store = store_.store_of(process.host),
-                        .directory = directory_.directory_of(process.host),
-                        .clock = fence_clock(),
-                        .cluster = cluster,
-                        .witness = &process,
-                        .shard_loops = std::make_shared<HostLoops>(fabric_, process.host)});
+  framework::Node node(
+      config, fabric_.network_of(process.host), std::move(log),
+      {.store = store_.store_of(process.host),
+       .directory = directory_.directory_of(process.host),
+       .clock = fence_clock(),
+       .cluster = cluster,
+       .witness = &process,
+       .shard_loops = std::make_shared<HostLoops>(fabric_, process.host, has_control_loop),
+       .has_control_loop = has_control_loop});
   framework::add_node_pages(node.admin(), node);
   set_up_(node);
   coroutine::Event leave("the shutdown of a node");
