@@ -231,11 +231,11 @@ class DashboardTest(unittest.IsolatedAsyncioTestCase):
         await browser.click("nav a[href='/tasks']")
         await browser.wait_for("location.pathname === '/tasks' && !!document.querySelector('td')")
         await browser.screenshot("tasks")
-        # Task 1 lives as long as the node, so it still exists after the click.
+        # Task 1 lives as long as the first shard, so it still exists after the click.
         await browser.click("td a[href='/tasks/1']")
         await browser.wait_for("location.pathname === '/tasks/1'")
         stack = await browser.wait_for("document.querySelector('ol.stack')?.innerText")
-        self.assertIn("run_node", stack)
+        self.assertIn("ShardThread::live", stack)
         await browser.screenshot("task")
 
         await browser.click("nav a[href='/methods']")

@@ -123,9 +123,10 @@ function allCharts() {
       ({p50: interval.quantile(look, 0.5), p99: interval.quantile(look, 0.99)});
   return [
     new Chart('loop utilisation', '% of a core, each shard', interval => Object.fromEntries(
-        interval.after.shards.map((shard, index) =>
-            ['shard ' + shard.shard,
-             100 * interval.rate(stats => stats.shards[index]?.thread_cpu_seconds)]))),
+        interval.after.shards.map(({shard}) =>
+            ['shard ' + shard,
+             100 * interval.rate(stats =>
+                 stats.shards.find(it => it.shard === shard)?.thread_cpu_seconds)]))),
     new Chart('tasks', 'now', ({after}) =>
         ({suspended: after.coroutine.tasks - after.coroutine.ready, ready: after.coroutine.ready})),
     new Chart('switches', 'a second',
@@ -170,13 +171,20 @@ function methodTable(interval) {
 function dashboard() {
   const charts = allCharts();
   const methods = element('div');
+  const silent = element('div');
   document.getElementById('main').replaceChildren(
-      element('div', {class: 'cards'}, ...charts.map(chart => chart.box)),
+      silent, element('div', {class: 'cards'}, ...charts.map(chart => chart.box)),
       element('h2', {}, 'methods, in the last second'), methods);
   let before = null;
   return async () => {
     const after = await fetchJson('/stats?format=json&buckets=yes');
-    // The counters of another process cannot be compared.
+    silent.replaceChildren(...silentShards(after));
+    // Sums without one shard cannot be compared with sums of all of them.
+    if (after.silent_shards) {
+      before = null;
+      return;
+    }
+    // Neither can the counters of another process.
     if (before !== null && before.node.pid === after.node.pid &&
         after.node.uptime_seconds > before.node.uptime_seconds) {
       const interval = new Interval(before, after);

@@ -148,19 +148,25 @@ function properties(object, name) {
   ]));
 }
 
+// The shards that hang, without which the page is.
+function silentShards(json) {
+  return (json.silent_shards ?? []).map(shard => element('p', {class: 'bad'}, shard.text));
+}
+
 // Shows the simple properties of a page first, then a section for each of the others.
 function sections(json) {
   if (Array.isArray(json)) return [shown(json, location.pathname)];
   const simple = {};
   const parts = [];
   for (const [key, value] of Object.entries(json)) {
+    if (key === 'silent_shards') continue;
     if (value !== null && typeof value === 'object') {
       parts.push(element('h2', {}, words(key)), shown(value, key));
     } else {
       simple[key] = value;
     }
   }
-  return [properties(simple, ''), ...parts];
+  return [...silentShards(json), properties(simple, ''), ...parts];
 }
 
 // --- Drawings, which the node makes itself
