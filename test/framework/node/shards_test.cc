@@ -20,6 +20,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "framework/cluster/cluster.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
@@ -31,6 +32,7 @@
 #include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet.h"
+#include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
 
 namespace corolane::framework {
@@ -372,6 +374,59 @@ TEST(ShardsTest, AChainThatIsTooLongIsRefusedOverAllThreads) {
     const auto refused = CounterClient(node.router(), "0").add_along(request);
     ASSERT_THAT(refused, fails_with(Code::failed_precondition));
     EXPECT_THAT(refused.error().message(), HasSubstr("more than 256 calls"));
+  });
+}
+
+// Runs `body` with a node of `shards` that are all apart from its own loop.
+template <typename F>
+void with_control_loop(std::uint32_t shards, F&& body) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    NodeConfig its_config = config();
+    its_config.shards = shards;
+    Node node(its_config, real.network, Log(LogLevel::error),
+              Node::Parts{.has_control_loop = true});
+    body(node, real.network);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+  });
+}
+
+TEST(ShardsTest, WithAControlLoopNoShardSharesTheThreadOfTheNode) {
+  with_control_loop(2, [](Node& node, net::Network&) {
+    node.host<Counter>();
+    ASSERT_TRUE(node.start());
+    std::array<std::thread::id, 2> threads;
+    EXPECT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      threads[shard.index()] = std::this_thread::get_id();
+      for (int i = 0; i < 100; ++i) {
+        auto added = CounterClient(shard.router(), std::to_string(i)).add(add_request(1));
+        if (!added) return added.error();
+      }
+      return {};
+    }));
+    EXPECT_NE(threads[0], threads[1]);
+    EXPECT_NE(threads[0], std::this_thread::get_id());
+    EXPECT_NE(threads[1], std::this_thread::get_id());
+    EXPECT_GT(node.cluster()->statistics().owned_count, 0U);
+  });
+}
+
+TEST(ShardsTest, AServiceOfOneShardMovesToItsThread) {
+  with_control_loop(1, [](Node& node, net::Network& network) {
+    node.serve(test::SlowService());
+    ASSERT_TRUE(node.start());
+    const auto client = test::connect(network, node);
+    EXPECT_TRUE(test::SlowClient(*client).wait(test::wait_request(1ms)));
+  });
+}
+
+TEST(ShardsTest, WithAControlLoopAPortInUseIsAnErrorOfTheStart) {
+  with_control_loop(2, [](Node& node, net::Network& network) {
+    ASSERT_TRUE(node.start());
+    NodeConfig second_config = config();
+    second_config.clients.listen = to_string(node.endpoints().clients);
+    Node second(second_config, network, Log(LogLevel::error),
+                Node::Parts{.has_control_loop = true});
+    EXPECT_THAT(second.start(), fails_with(Code::already_exists));
   });
 }
 

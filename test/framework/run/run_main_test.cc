@@ -376,6 +376,31 @@ TEST(RunMainTest, TheTimeToStopCountsFromTheSignalEvenWhenTheLoopIsBusy) {
   EXPECT_THAT(node.error_output(), Not(HasSubstr("the node does not stop")));
 }
 
+TEST(RunMainTest, PagesAnswerWhileTheOnlyShardHangs) {
+  RunningNode node({"--set", "node.shards=1"});
+  node.with_client([&](net::Network& network, test::SlowClient& client) {
+    bool is_busy = true;
+    auto busy = coroutine::spawn("busy", [&] {
+      auto kept = client.wait(test::keep_loop_request(5s), {.deadline = Deadline::after(1h)});
+      is_busy = false;
+      return kept;
+    });
+    for (int turn = 0; turn < 2; ++turn) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    EXPECT_EQ(node.child().read_line(), "keeps the loop");
+    const auto names_it = [&](const net::HttpResponse& response) {
+      return !is_busy || response.body.contains("shard 0 has not turned for ");
+    };
+    for (const char* page : {"/ready", "/stats", "/tasks"}) {
+      node.wait_for_page(network, page, names_it);
+      EXPECT_TRUE(is_busy) << page << " waits for the shard";
+    }
+    EXPECT_TRUE(busy.join(Deadline::never()));
+    node.wait_for_page(network, "/ready", [](const net::HttpResponse& response) {
+      return response.body == "ready\n";
+    });
+  });
+}
+
 TEST(RunMainTest, AFullStderrDoesNotKeepItFromExitingWithZero) {
   test::UnreadPipe errors;
   RunningNode node({"--set", "node.stop_time_max=100ms"}, errors.entry());

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <iterator>
 #include <memory>
@@ -71,14 +72,16 @@ Node::Parts parts(std::shared_ptr<Directory> directory) {
   return parts;
 }
 
-TEST(ShardPulseTest, AShardThatHangsCostsTheNodeItsPartitions) {
+void hang_costs_partitions(std::size_t its_number, bool has_control_loop) {
+  const std::string number = std::to_string(its_number);
   NodeLines lines;
   LocalDirectory table(1'000);
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("two");
     config.shards = 2;
-    Node node(config, real.network, lines.log(),
-              parts(std::make_shared<test::FaultyDirectory>(table)));
+    auto its_parts = parts(std::make_shared<test::FaultyDirectory>(table));
+    its_parts.has_control_loop = has_control_loop;
+    Node node(config, real.network, lines.log(), std::move(its_parts));
     node.host<test::Counter>();
     ASSERT_TRUE(node.start());
     ASSERT_TRUE(coroutine::sleep_for(2s));
@@ -87,15 +90,16 @@ TEST(ShardPulseTest, AShardThatHangsCostsTheNodeItsPartitions) {
     std::promise<void> end;
     auto hanging = coroutine::spawn("hang", [&] {
       return node.on_each_shard([&](Shard& shard) -> Result<void> {
-        if (shard.index() == 1) end.get_future().wait();  // Blocks the thread.
+        if (shard.index() == its_number) end.get_future().wait();  // Blocks the thread.
         return {};
       });
     });
     wait_until([&] { return !node.fence().is_in_time(); });
-    EXPECT_THAT(lines.with("a shard hangs"), ElementsAre(HasSubstr("shard=1")));
+    EXPECT_THAT(lines.with("a shard hangs"), ElementsAre(HasSubstr("shard=" + number)));
     // The fence falls by the clock, before the first shard tells and drops anything.
     wait_until([&] { return !lines.with("the node is fenced").empty(); });
-    EXPECT_THAT(lines.with("the node is fenced"), ElementsAre(HasSubstr("shard 1 hangs")));
+    EXPECT_THAT(lines.with("the node is fenced"),
+                ElementsAre(HasSubstr("shard " + number + " hangs")));
     wait_until([&] { return node.fence().drop().has_value(); });
 
     // It turns again: the node has dropped all, and comes back.
@@ -105,6 +109,15 @@ TEST(ShardPulseTest, AShardThatHangsCostsTheNodeItsPartitions) {
     wait_until([&] { return node.cluster()->statistics().owned_count == partition_count_min; });
     EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
+}
+
+TEST(ShardPulseTest, AShardThatHangsCostsTheNodeItsPartitions) {
+  hang_costs_partitions(1, /*has_control_loop=*/false);
+}
+
+TEST(ShardPulseTest, WithAControlLoopSoDoesEveryShardThatHangs) {
+  hang_costs_partitions(0, /*has_control_loop=*/true);
+  hang_costs_partitions(1, /*has_control_loop=*/true);
 }
 
 }  // namespace
