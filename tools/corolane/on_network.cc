@@ -36,6 +36,10 @@ Failure no_connection(const Error& error, std::string_view key) {
   std::string message = "corolane: " + error.message();
   if (error.code() == Code::unavailable) {
     message += ": is the node running? start it, such as demo_node --config demo.yaml";
+  } else if (error.code() == Code::deadline_exceeded) {
+    message.append(": there is no answer: does its process stand still, or is that not the ")
+        .append(key)
+        .append(" of a node?");
   } else if (error.code() != Code::not_found) {
     // A server is there but does not answer as expected.
     message.append(": is that the ").append(key).append(" of a node?");

@@ -12,6 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* silent_shards = "silent_shards";
+
 // A value with its name; the only value of a line has no name.
 struct Cell {
   std::string name;
@@ -102,6 +104,15 @@ class Widths {
   std::map<Column, std::size_t> widths_;
 };
 
+// The shards that hang, without which the sums below are.
+std::string silent_shards_text(const Json& stats) {
+  std::string text;
+  if (const auto rows = stats.find(silent_shards); rows != stats.end()) {
+    for (const Json& row : *rows) text += value_text(row.value("text", Json())) + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> stats_text(std::string_view json) {
@@ -110,8 +121,9 @@ Result<std::string> stats_text(std::string_view json) {
     return Error(Code::invalid_argument,
                  "the answer is not a JSON object: are these the admin pages of a node?");
   }
-  std::string text;
+  std::string text = silent_shards_text(stats);
   for (const auto& [name, section] : stats.items()) {
+    if (name == silent_shards) continue;
     std::vector<Line> lines;
     add_lines(section, 2, lines);
     const Widths widths(lines);

@@ -22,6 +22,17 @@ TEST(StatsTextTest, ASectionIsAnAlignedListOfItsValues) {
             "  parent          null\n");
 }
 
+TEST(StatsTextTest, ShardsThatHangAreNamedFirst) {
+  const auto text = stats_text(R"({"node": {"pid": 1}, "silent_shards": [
+      {"shard": 0, "text": "shard 0 has not turned for 12.3 s"}]})");
+
+  ASSERT_TRUE(text) << text;
+  EXPECT_EQ(*text,
+            "shard 0 has not turned for 12.3 s\n\n"
+            "node\n"
+            "  pid  1\n");
+}
+
 TEST(StatsTextTest, AGroupStandsOnOneLineBelowOthersOfItsKind) {
   const auto text = stats_text(R"({"coroutine": {
       "switch_ns": {"count": 120000, "mean": 8.3, "p50": 8},

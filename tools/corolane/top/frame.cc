@@ -51,6 +51,8 @@ class Comparison {
   Comparison(const StatsSample* before, const StatsSample& now) : now_(now) {
     if (before == nullptr || before->pid != now.pid) return;
     if (now.uptime_seconds <= before->uptime_seconds) return;
+    // Sums without one shard say nothing about sums of all of them.
+    if (!now.silent_shards.empty() || !before->silent_shards.empty()) return;
     before_ = *before;
     seconds_ = now.uptime_seconds - before->uptime_seconds;
   }
@@ -146,7 +148,9 @@ std::vector<SummaryLine> summary_of(const StatsSample& stats, const Figures& fig
   const std::uint64_t waiting = stats.tasks > stats.ready ? stats.tasks - stats.ready : 0;
   const auto number = [](std::uint64_t count) { return count_text(static_cast<double>(count)); };
   const auto rate = [](double per_second) { return count_text(per_second) + "/s"; };
-  return {
+  std::vector<SummaryLine> lines;
+  for (const std::string& silent : stats.silent_shards) lines.push_back({"HANGS", silent});
+  const std::vector<SummaryLine> rest = {
       {"loops", loops_text(figures)},
       {"tasks", number(stats.tasks) + "  ready " + number(stats.ready) + "  waiting " +
                     number(waiting) + "  created " + rate(figures.created_per_second) + "  " +
@@ -163,6 +167,8 @@ std::vector<SummaryLine> summary_of(const StatsSample& stats, const Figures& fig
                       age_text(stats.stall_seconds) +
                       (figures.new_stalls > 0 ? ", NEW: see corolane stalls" : "")},
   };
+  lines.insert(lines.end(), rest.begin(), rest.end());
+  return lines;
 }
 
 Table methods_of(const Figures& figures) {
@@ -294,6 +300,7 @@ std::string frame_json(const Snapshot* before, const Snapshot& now) {
                      {"pid", stats.pid},
                      {"uptime_seconds", stats.uptime_seconds},
                      {"stopping", stats.is_stopping},
+                     {"silent_shards", stats.silent_shards},
                      {"seconds", figures.seconds},
                      {"loop_use", figures.shard_use},
                      {"tasks", stats.tasks},

@@ -109,6 +109,9 @@ StatsSample stats_of(const Json& json) {
   for (const Json& shard : json.at("shards")) {
     stats.shards.push_back({number_of(shard, "shard"), real_of(shard, "thread_cpu_seconds")});
   }
+  if (const auto silent = json.find("silent_shards"); silent != json.end()) {
+    for (const Json& shard : *silent) stats.silent_shards.push_back(text_of(shard, "text"));
+  }
   return stats;
 }
 

@@ -67,6 +67,7 @@ struct StatsSample {
   std::uint64_t stalls = 0;
   double stall_seconds = 0;
   std::vector<ShardSample> shards;
+  std::vector<std::string> silent_shards = {};  // A line for each shard that is left out.
 };
 
 // Fails with invalid_argument when `json` is not that page.

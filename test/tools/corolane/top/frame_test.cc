@@ -71,6 +71,17 @@ TEST(FrameTest, AStoppingNodeIsMarked) {
   EXPECT_EQ(make_frame(nullptr, now).title, "chess-1  0.1.0  pid 17  up 10.0s  STOPPING");
 }
 
+TEST(FrameTest, AShardThatHangsIsNamedAndSumsWithoutItAreNotCompared) {
+  const Snapshot before = early_snapshot();
+  Snapshot now = later_snapshot();
+  now.stats.silent_shards = {"shard 1 has not turned for 2.0 s"};
+
+  const Frame frame = make_frame(&before, now);
+
+  EXPECT_EQ(line_of(frame, "HANGS"), "shard 1 has not turned for 2.0 s");
+  EXPECT_THAT(line_of(frame, "switches"), HasSubstr("0/s"));
+}
+
 TEST(FrameTest, TheJsonHasTheSameFigures) {
   const Snapshot before = early_snapshot();
 
