@@ -3,13 +3,11 @@
 //
 //   auto rooms = from_each_shard(node, [](Shard& shard) { return rooms_of(shard).size(); });
 //   if (!rooms) return rooms.error();
-//   show(rooms->parts, rooms->silent);
+//   log.info("rooms", {{"shards", rooms->parts.size()}, {"hanging", rooms->silent.size()}});
 //
-// The rule for a shard that hangs, which is one whose loop has not turned for half a second
-// (detail::ShardPulse::answer_time_max):
-// - code that only looks uses this: the shard is left out of the answer, and named in it;
-// - what must happen on all shards waits for it (Node::on_each_shard), as the shutdown does, or
-//   fails before it begins, as a reload does.
+// A shard hangs when its loop has not turned for half a second. Code that only looks uses this: the
+// shard is left out of the answer, and named in it. What must happen on all shards waits for it
+// (Node::on_each_shard), as the shutdown does, or fails before it begins, as a reload does.
 #pragma once
 
 #include <concepts>

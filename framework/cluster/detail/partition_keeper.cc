@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "coroutine/task.h"
 #include "framework/cluster/detail/owner_lookup.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/cluster/placement.h"
@@ -183,7 +184,12 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
 
 bool PartitionKeeper::claim_due() {
   bool is_all_done = true;
-  for (const Batch& batch : claims()) is_all_done = claim(batch) && is_all_done;
+  for (const Batch& batch : claims()) {
+    if (coroutine::is_cancelled()) return false;
+    // Members have come or gone meanwhile: the rest may be for others to claim.
+    if (plan_.change_count != table_.placement_change_count()) return claim_due() && is_all_done;
+    is_all_done = claim(batch) && is_all_done;
+  }
   return is_all_done;
 }
 
@@ -263,26 +269,27 @@ bool PartitionKeeper::claim(const Batch& batch) {
     note_owner(batch, *outcome);
     return true;
   }
-  if (outcome && batch.partitions.size() > 1) return claim_each(batch);
+  if (outcome && batch.partitions.size() > 1) return claim_rest(batch);
   // After an unknown outcome the directory is read again.
   return look_again(batch).has_value() && outcome.has_value();
 }
 
-// Claims the partitions one by one: at least one has changed, the others have not.
-bool PartitionKeeper::claim_each(const Batch& batch) {
+// Claims those of a refused claim that still have no owner: at once when other nodes have taken
+// some, which happens when several nodes start at the same time, and one by one when it is not
+// known why it was refused.
+bool PartitionKeeper::claim_rest(const Batch& batch) {
   if (!look_again(batch)) return false;
-  bool is_all_done = true;
+  Batch rest{.group = batch.group, .to = batch.to, .to_epoch = batch.to_epoch, .partitions = {}};
   for (const Partition partition : batch.partitions) {
     const auto& known = table_.ownerships(batch.group->placement)[partition];
     const Member* const owner = table_.find(known.owner);
     if (owner != nullptr && owner->epoch == known.node_epoch) continue;
-    if (moves(*batch.group, partition)) continue;
-    is_all_done = claim({.group = batch.group,
-                         .to = batch.to,
-                         .to_epoch = batch.to_epoch,
-                         .partitions = {partition}}) &&
-                  is_all_done;
+    if (!moves(*batch.group, partition)) rest.partitions.push_back(partition);
   }
+  if (rest.partitions.empty()) return true;
+  if (rest.partitions.size() < batch.partitions.size()) return claim(rest);
+  bool is_all_done = true;
+  for (const Batch& one : cut(rest, 1)) is_all_done = claim(one) && is_all_done;
   return is_all_done;
 }
 

@@ -136,7 +136,7 @@ class PartitionKeeper {
   }
   bool is_mine(const ClusterTable::Ownership& ownership) const;
   bool claim(const Batch& batch);
-  bool claim_each(const Batch& batch);
+  bool claim_rest(const Batch& batch);
   Progress hand_over(const Batch& batch);
   bool take_back(const Gift& gift);
   Result<void> look_again(const Batch& batch);

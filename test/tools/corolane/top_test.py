@@ -159,15 +159,16 @@ class TopTest(unittest.TestCase):
         terminal = self.open()
         terminal.wait_for("CALLS/S")
         terminal.press("t")
-        terminal.wait_for(r"^> 1 .* main +framework/run")
+        # The control thread is numbered after the two shards.
+        terminal.wait_for(r"^> 2\.1 .* main +framework/run")
         terminal.press("\x1b[B")
-        terminal.wait_for(r"^  1 .* main ")
+        terminal.wait_for(r"^  2\.1 .* main ")
         terminal.wait_for("^> ")
         terminal.press("k\r")
-        terminal.wait_for(r"^task 1  main$")
+        terminal.wait_for(r"^task 2\.1  main$")
         terminal.wait_for(r"^at corolane::coroutine::\S+ \(coroutine/")
         terminal.press("q")
-        terminal.wait_for(r"^> 1 .* main ")
+        terminal.wait_for(r"^> 2\.1 .* main ")
 
     def test_keys_sort_and_reverse(self):
         terminal = self.open()
