@@ -156,7 +156,7 @@ struct ClusterConfig {
   WithoutDirectory without_directory = WithoutDirectory::refuse;
   bool balance = false;  // Busy partitions leave shards that are full.
   // Of a redis that no node has used before; afterwards the number is fixed.
-  std::uint32_t partitions = partition_count_max;
+  std::uint32_t partitions = partition_count_min;
   EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.
   std::string listen = "127.0.0.1:0";

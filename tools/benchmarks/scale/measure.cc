@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using framework::Partition;
 using sim::SimulatedCluster;
 
-// Those of a new cluster.
+// What a hundred nodes of sixteen shards need.
 constexpr std::size_t partition_count = framework::partition_count_max;
 // The node that crashes.
 constexpr std::size_t victim = 1;
