@@ -77,7 +77,7 @@ class MemoryStore : public Store {
     Times tombstones;
   };
   // The partitions with one lock. Shards own different partitions, so they seldom meet at one.
-  struct alignas(64) Stripe {
+  struct Stripe {
     mutable std::mutex mutex;
     Table table;
   };
