@@ -24,7 +24,7 @@ constexpr Duration refusal_log_interval = std::chrono::seconds(10);
 constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
                                             .purpose = coroutine::StackPool::Purpose::control};
 
-// Of the types that both host; empty: none.
+// Returns a type that both host with different affinities; empty: there is none.
 std::string type_of_other_affinity(const Member& a, const Member& b) {
   const auto affinity = [](const PlacementGroup& group, const std::string& type) {
     const auto found = group.affinities.find(type);
@@ -138,6 +138,7 @@ bool Cluster::begin_again() {
 }
 
 Result<void> Cluster::begin(Deadline deadline) {
+  if (auto fits = check_fits_others(deadline); !fits) return fits;
   if (auto joined = membership_.join(self_, deadline); !joined) return joined;
   ++statistics_.join_count;
   keeper_ = std::make_unique<PartitionKeeper>(directory_, table_, self_, groups_,
@@ -149,11 +150,6 @@ Result<void> Cluster::begin(Deadline deadline) {
     membership_.leave(deadline);
     return read;
   }
-  if (auto fits = check_fits_others(); !fits) {
-    keeper_.reset();
-    membership_.leave(deadline);
-    return fits;
-  }
   log_.info("joined the cluster", {{"directory", directory_.name()},
                                    {"as", ClusterTable::name_of(self_)},
                                    {"epoch", self_.epoch},
@@ -162,10 +158,14 @@ Result<void> Cluster::begin(Deadline deadline) {
   return {};
 }
 
-// All nodes find an object in the same partition.
-Result<void> Cluster::check_fits_others() const {
+// All nodes find an object in the same partition. The others do not notice a node that does not.
+Result<void> Cluster::check_fits_others(Deadline deadline) {
   if (self_.groups.empty()) return {};
-  for (const Member& member : table_.members()) {
+  const auto nodes = directory_.list(ClusterTable::nodes_prefix(), deadline);
+  if (!nodes) return nodes.error();
+  ClusterTable others;
+  others.load(*nodes);
+  for (const Member& member : others.members()) {
     if (member.groups.empty()) continue;
     if (member.partition_count != self_.partition_count) {
       return Error(Code::failed_precondition,

@@ -178,7 +178,8 @@ TEST_F(ClusterTest, ANodeOfAnotherStoreIsRefused) {
   const auto started = b.cluster().start(Deadline::after(5s));
   EXPECT_THAT(started, test::fails_with(Code::failed_precondition));
   EXPECT_THAT(started.error().message(), testing::HasSubstr("1024 partitions"));
-  EXPECT_EQ(test::read_all(table_, "nodes/").entries.size(), 1U) << "it leaves nothing behind";
+  EXPECT_EQ(test::read_all(table_, "nodes/").entries.size(), 1U);
+  EXPECT_EQ(b.cluster().statistics().join_count, 0U) << "the others never saw it";
 }
 
 TEST_F(ClusterTest, ANodeThatWouldFindTheObjectsElsewhereIsRefused) {
