@@ -60,9 +60,11 @@ const ClusterView::Group* ClusterView::find_group(std::string_view type) const {
 PartitionHash ClusterView::partition_hash(std::string_view type) const {
   for (const Member& member : members_) {
     for (const PlacementGroup& hosted : member.groups) {
+      if (!std::ranges::binary_search(hosted.types, type)) continue;
       const auto affinity = hosted.affinities.find(type);
-      if (affinity == hosted.affinities.end()) continue;
-      return PartitionHash::of_affinity(affinity->second, partition_count_);
+      return affinity == hosted.affinities.end()
+                 ? PartitionHash(type, partition_count_)
+                 : PartitionHash::of_affinity(affinity->second, partition_count_);
     }
   }
   return PartitionHash(type, partition_count_);
