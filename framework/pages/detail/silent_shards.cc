@@ -12,9 +12,10 @@ namespace corolane::framework::detail {
 namespace {
 
 // The place at fault is in the program: neither in the system, nor in the runtime that it calls.
+// Libraries of the compiler have names that begin with "../".
 bool is_of_program(const coroutine::SourceFrame& frame) {
-  constexpr std::array<std::string_view, 6> others = {"/usr/",      "config/", "coroutine/",
-                                                      "framework/", "net/",    "rpc/"};
+  constexpr std::array<std::string_view, 7> others = {"/usr/",      "../",  "config/", "coroutine/",
+                                                      "framework/", "net/", "rpc/"};
   return !frame.file.empty() && std::ranges::none_of(others, [&](std::string_view other) {
     return frame.file.starts_with(other);
   });
