@@ -35,7 +35,7 @@ struct Placement {
 struct PlacementGroup {
   Placement placement;
   std::vector<std::string> types;                                   // "package.Counter"; sorted.
-  std::map<std::string, std::string, std::less<>> affinities = {};  // Of those that have one.
+  std::map<std::string, std::string, std::less<>> affinities = {};  // The types that have one.
 
   friend bool operator==(const PlacementGroup&, const PlacementGroup&) = default;
 };
@@ -53,7 +53,7 @@ struct Member {
   std::string version = {};                 // The program's version, for people.
   std::uint32_t placement_rule = 3;         // The latest one that it knows (placement.h).
   bool forwards = true;                     // Each of its shards takes calls for all of them.
-  std::size_t partition_count = partition_count_min;  // Of the objects of its store.
+  std::size_t partition_count = partition_count_min;  // That of its store.
   bool is_draining = false;  // It takes no more partitions, and hands over those it has.
 
   bool hosts(const Placement& placement) const;

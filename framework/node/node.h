@@ -263,7 +263,7 @@ class Node {
   bool has_single_services_ = false;
   Metrics metrics_;
   std::unique_ptr<detail::StoreHealth> store_health_;
-  std::size_t partition_count_ = partition_count_min;  // Of the store.
+  std::size_t partition_count_ = partition_count_min;  // That of the store.
   std::shared_ptr<Store> shared_store_;                // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;

@@ -155,7 +155,7 @@ struct ClusterConfig {
   DirectoryKind directory = DirectoryKind::local;
   WithoutDirectory without_directory = WithoutDirectory::refuse;
   bool balance = false;  // Busy partitions leave shards that are full.
-  // Of a redis that no node has used before; afterwards the number is fixed.
+  // How many partitions a redis gets that no node has used before; afterwards they are fixed.
   std::uint32_t partitions = partition_count_min;
   EtcdConfig etcd;
   // Where other nodes call the first shard; the other shards have the ports that follow.

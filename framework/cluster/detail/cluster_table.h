@@ -132,10 +132,9 @@ class ClusterTable {
   std::vector<Member> members() const;
   // All unowned for a placement without entries.
   const Ownerships& ownerships(const Placement& placement) const;
-  // Those that have changed since the last call; may have more than the changes that are told by
-  // whole_change_count().
+  // Returns those that have changed since the last call. Others may have changed, too, when
+  // whole_change_count() has grown.
   std::vector<Partition> take_changed(const Placement& placement);
-  // Grows when any ownership may have changed.
   std::uint64_t whole_change_count() const { return whole_change_count_; }
   const Pins& pins(const Placement& placement) const;
   std::uint64_t unreadable_count() const { return unreadable_count_; }

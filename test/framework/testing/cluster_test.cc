@@ -36,15 +36,17 @@ test::AddRequest one() {
   return request;
 }
 
+void add_to_all(SimulatedCluster& cluster) {
+  for (int i = 0; i < 100; ++i) {
+    test::CounterClient counter(cluster.router("client"), std::to_string(i));
+    const auto added = counter.add_for_good(one());
+    EXPECT_TRUE(added) << added;
+  }
+}
+
 TEST(SimulatedClusterTest, ServesItsClients) {
   SimulatedCluster cluster({.seed = 1, .nodes = 3}, host_counters);
-  EXPECT_TRUE(cluster.run("client", [&] {
-    for (int i = 0; i < 100; ++i) {
-      test::CounterClient counter(cluster.router("client"), std::to_string(i));
-      const auto added = counter.add_for_good(one());
-      EXPECT_TRUE(added) << added;
-    }
-  }));
+  EXPECT_TRUE(cluster.run("client", [&] { add_to_all(cluster); }));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 1);
 }
@@ -58,33 +60,21 @@ TEST(SimulatedClusterTest, ServesItsClientsOnAllShards) {
     });
   };
   SimulatedCluster cluster({.seed = 1, .nodes = 2, .shards = 4}, set_up);
-  const auto add_to_all = [&] {
-    for (int i = 0; i < 100; ++i) {
-      test::CounterClient counter(cluster.router("client"), std::to_string(i));
-      const auto added = counter.add_for_good(one());
-      EXPECT_TRUE(added) << added;
-    }
-  };
-  EXPECT_TRUE(cluster.run("client", add_to_all));
+  const auto add = [&] { add_to_all(cluster); };
+  EXPECT_TRUE(cluster.run("client", add));
   EXPECT_THAT(shards, ElementsAre(0, 1, 2, 3));
   cluster.crash(0);
-  EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
+  EXPECT_TRUE(cluster.run("client after a crash", add));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
 }
 
 TEST(SimulatedClusterTest, AClusterOfManyPartitionsServesItsClients) {
   SimulatedCluster cluster({.seed = 1, .nodes = 3, .partition_count = 4'096}, host_counters);
-  const auto add_to_all = [&] {
-    for (int i = 0; i < 100; ++i) {
-      test::CounterClient counter(cluster.router("client"), std::to_string(i));
-      const auto added = counter.add_for_good(one());
-      EXPECT_TRUE(added) << added;
-    }
-  };
-  EXPECT_TRUE(cluster.run("client", add_to_all));
+  const auto add = [&] { add_to_all(cluster); };
+  EXPECT_TRUE(cluster.run("client", add));
   cluster.crash(0);
-  EXPECT_TRUE(cluster.run("client after a crash", add_to_all));
+  EXPECT_TRUE(cluster.run("client after a crash", add));
   EXPECT_THAT(cluster.violations(), IsEmpty());
   EXPECT_EQ(cluster.stored<test::CounterState>("corolane.test.Counter", "7").value(), 2);
 }
