@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Objects that are stored before they reply, that call others with their outbox, and that publish.
+// Objects that are stored before they reply, and that call others with their outbox.
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "coroutine/sync/channel.h"
 #include "coroutine/sync/event.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
@@ -16,7 +14,6 @@
 #include "tools/benchmarks/counter.corolane.h"
 #include "tools/benchmarks/ours/objects.h"
 #include "tools/benchmarks/ours/one_process.h"
-#include "tools/benchmarks/ours/run_in_task.h"
 #include "tools/benchmarks/ours/stores.h"
 
 namespace corolane::bench {
@@ -51,12 +48,6 @@ class Account : public AccountObject {
       return put.error();
     }
     return add(-request.amount());
-  }
-  Result<AddReply> announce(const AddRequest& request, rpc::Context&) override {
-    AddReply event;
-    event.set_value(request.amount());
-    publish(event);
-    return event;
   }
 
  private:
@@ -162,82 +153,6 @@ Result<Measurement> our_call_pair() {
       if (!received) return received.error();
       return {};
     });
-  });
-}
-
-Result<Measurement> our_publication(std::size_t reader_count) {
-  Arrivals arrivals;
-  return with_network([&](net::Network& network) -> Result<Measurement> {
-    auto node = start_node(network, arrivals, std::make_shared<framework::MemoryStore>());
-    if (!node) return node.error();
-    AccountClient account((*node)->router(), "0");
-    std::size_t unread = reader_count;  // Of the publication, and first of the gap.
-    coroutine::Event all_read("all subscribers");
-    coroutine::TaskGroup readers;
-    for (std::size_t i = 0; i < reader_count; ++i) {
-      auto spawned = readers.spawn("reader", [&] {
-        auto events = account.subscribe();
-        while (events.next(Deadline::never())) {
-          if (--unread == 0) all_read.pulse();
-        }
-      });
-      if (!spawned) return spawned.error();
-    }
-    const auto wait = [&]() -> Result<void> {
-      while (unread > 0) {
-        if (auto waited = all_read.wait(Deadline::after(10s)); !waited) return waited;
-      }
-      return {};
-    };
-    if (auto begun = wait(); !begun) return begun.error();
-    auto measured =
-        time_batches([&](Stopwatch& watch, std::size_t op_count) -> Result<std::size_t> {
-          watch.start();
-          for (std::size_t i = 0; i < op_count; ++i) {
-            unread = reader_count;
-            if (auto announced = account.announce(one()); !announced) return announced.error();
-            if (auto waited = wait(); !waited) return waited.error();
-          }
-          watch.stop();
-          return op_count;
-        });
-    readers.cancel_and_join();
-    return measured;
-  });
-}
-
-Result<Measurement> our_fan_out(std::size_t reader_count) {
-  return run_in_task([&]() -> Result<Measurement> {
-    std::size_t unread = 0;
-    coroutine::Event all_read("all readers");
-    std::deque<coroutine::Channel<int>> channels;
-    coroutine::TaskGroup readers;
-    for (std::size_t i = 0; i < reader_count; ++i) {
-      channels.emplace_back(1);
-      auto spawned = readers.spawn("reader", [&, &channel = channels.back()] {
-        while (channel.receive(Deadline::never())) {
-          if (--unread == 0) all_read.pulse();
-        }
-      });
-      if (!spawned) return spawned.error();
-    }
-    auto measured =
-        time_batches([&](Stopwatch& watch, std::size_t op_count) -> Result<std::size_t> {
-          watch.start();
-          for (std::size_t i = 0; i < op_count; ++i) {
-            unread = reader_count;
-            for (auto& channel : channels) {
-              if (auto sent = channel.send(1, Deadline::never()); !sent) return sent.error();
-            }
-            while (unread > 0) {
-              if (auto waited = all_read.wait(Deadline::never()); !waited) return waited.error();
-            }
-          }
-          watch.stop();
-          return op_count;
-        });
-    readers.cancel_and_join();
-    return measured;
   });
 }
 

@@ -38,8 +38,10 @@ Result<Measurement> our_outbox_call();
 // The same for the two durable calls without an outbox.
 Result<Measurement> our_call_pair();
 
-// CPU time of a publication that `reader_count` local subscribers read.
-Result<Measurement> our_publication(std::size_t reader_count);
+// CPU time of a publication that `reader_count` subscribers on the shards of a node read.
+Result<Measurement> our_publication(std::size_t reader_count, std::size_t shard_count);
+// The same for its serialized bytes that are written to sockets so many times.
+Result<Measurement> our_socket_writes(std::size_t write_count);
 // The same for a value that goes to each of so many tasks over its own channel.
 Result<Measurement> our_fan_out(std::size_t reader_count);
 
