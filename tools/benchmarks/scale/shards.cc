@@ -28,11 +28,8 @@ constexpr int object_count = 1'000;
 constexpr Duration call_after = 1min;
 constexpr Duration subscribe_after = 3min;
 
-class Account : public AccountObject {
+class Herald : public HeraldObject {
  public:
-  Result<AddReply> deposit(const AddRequest&, rpc::Context&) override { return AddReply(); }
-  Result<Received> receive(const AddRequest&, rpc::Context&) override { return Received(); }
-  Result<AddReply> transfer(const TransferRequest&, rpc::Context&) override { return AddReply(); }
   Result<AddReply> announce(const AddRequest&, rpc::Context&) override { return AddReply(); }
 };
 
@@ -52,11 +49,11 @@ class Caller final : public rpc::Service {
   void run(framework::Router& router, ShardFigures& figures) {
     if (!coroutine::sleep_for(call_after)) return;
     for (int i = 0; i < object_count; ++i) {
-      figures.is_sound &= AccountClient(router, std::to_string(i)).announce({}).has_value();
+      figures.is_sound &= HeraldClient(router, std::to_string(i)).announce({}).has_value();
     }
     if (!coroutine::sleep_for(subscribe_after - call_after)) return;
     for (int i = 0; i < object_count; ++i) {
-      subscriptions_.push_back(AccountClient(router, std::to_string(i)).subscribe());
+      subscriptions_.push_back(HeraldClient(router, std::to_string(i)).subscribe());
     }
   }
 
@@ -72,7 +69,7 @@ ShardFigures measure_shards(std::size_t node_count) {
   std::set<const framework::Shard*> shards;
   SimulatedCluster cluster({.seed = 1, .nodes = node_count, .shards = shard_count},
                            [&](framework::Node& node) {
-                             node.host<Account>();
+                             node.host<Herald>();
                              node.serve([&](framework::Shard& shard) {
                                shards.insert(&shard);
                                return std::make_unique<Caller>(shard.router(), figures);
