@@ -191,13 +191,14 @@ function(corolane_unite)
   endforeach()
 endfunction()
 
-# corolane_test(NAME SOURCES file... [SINGLE_THREADED file...] USES module...)
+# corolane_test(NAME [PARTS count] SOURCES file... [SINGLE_THREADED file...] USES module...)
 #
 # An executable NAME_test from test files, run by ctest under the name NAME. Its main runs all
 # tests inside a coroutine in virtual time (coroutine/testing). The thread sanitizer build leaves
-# out the files whose tests have a single thread.
+# out the files whose tests have a single thread. With PARTS, ctest runs the tests in so many
+# processes, which may run at the same time: NAME, NAME_2 and so on.
 function(corolane_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;SINGLE_THREADED;USES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PARTS" "SOURCES;SINGLE_THREADED;USES")
   if(COROLANE_SANITIZE STREQUAL "thread")
     set(arg_SINGLE_THREADED "")
   endif()
@@ -217,6 +218,20 @@ function(corolane_test name)
   # Prints only the tests that fail, which would be lost among hundreds.
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(NOT arg_PARTS)
+    return()
+  endif()
+  set_property(TEST ${name} PROPERTY
+    ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_PARTS} GTEST_SHARD_INDEX=0)
+  set_property(TEST ${name} PROPERTY COST 50)
+  foreach(part RANGE 2 ${arg_PARTS})
+    math(EXPR index "${part} - 1")
+    add_test(NAME ${name}_${part} COMMAND ${name}_test --gtest_brief=1
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_property(TEST ${name}_${part} PROPERTY
+      ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_PARTS} GTEST_SHARD_INDEX=${index})
+    set_property(TEST ${name}_${part} PROPERTY COST 50)
+  endforeach()
 endfunction()
 
 # corolane_test_part(NAME OF test SUITES suite...)
