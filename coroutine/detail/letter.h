@@ -2,7 +2,8 @@
 // What both threads of a call share: call_on.h.
 //
 // The caller holds one reference, and one travels with the letter, so that it outlives a caller
-// that has given up. Nothing but the letter itself is allocated. The state decides who touches the
+// that has given up. Nothing but the letter itself is allocated, most of the time in memory of an
+// earlier one. The state decides who touches the
 // function:
 //
 //   queued --> begun --> ended      There, one after the other; `ended` wakes the caller.
@@ -25,6 +26,7 @@
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/base/thread_cache.h"
 #include "coroutine/call_on_options.h"
 #include "coroutine/cancel_scope.h"
 #include "coroutine/detail/mail.h"
@@ -176,6 +178,14 @@ class LetterWith final : public LetterFor<T> {
   LetterWith(F function, Scheduler& there, std::string_view name, const CallOnOptions& options,
              const std::source_location& site)
       : LetterFor<T>(there, name, options, site), function_(std::move(function)) {}
+
+  // As a rule the last reference is the caller's, so its thread gets the memory back.
+  static void* operator new(std::size_t) {
+    return ThreadCache<sizeof(LetterWith), alignof(LetterWith)>::allocate();
+  }
+  static void operator delete(void* place) {
+    ThreadCache<sizeof(LetterWith), alignof(LetterWith)>::release(place);
+  }
 
  private:
   void run() override {

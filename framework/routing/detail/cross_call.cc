@@ -97,7 +97,7 @@ Result<void> CrossCall::serve() {
   if (chain_ != nullptr) CallChain::enter(CallChain(chain_));
   rpc::Context context(method_, *request_, facts);
   Sink sink(*this, context);
-  auto served = serve_(*request_, context, sink);
+  auto served = serve_(method_, *request_, context, sink);
   if (context.reply_headers_or_null() != nullptr) {
     reply_headers_ = std::move(context.made_reply_headers());
   }

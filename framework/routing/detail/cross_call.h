@@ -10,9 +10,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/base/thread_cache.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "framework/routing/detail/cross_stream.h"
@@ -27,11 +29,17 @@ namespace corolane::framework::detail {
 // The state that both shards share. A comment names the owner of each part while the call runs.
 class CrossCall : public std::enable_shared_from_this<CrossCall> {
  public:
-  // Serves the call in a task of the object's shard.
-  using Serve = std::function<Result<void>(const google::protobuf::Message& request,
+  // Serves the call in a task of the object's shard. Two words fit into it without allocation.
+  using Serve = std::function<Result<void>(const rpc::Method& method,
+                                           const google::protobuf::Message& request,
                                            rpc::Context& context, rpc::Messages& sink)>;
 
-  // Constructed by the caller, in a task.
+  // By the caller, in a task. `arguments` are those of the constructor.
+  template <typename... Arguments>
+  static std::shared_ptr<CrossCall> make(Arguments&&... arguments) {
+    return std::allocate_shared<CrossCall>(ThreadCached<CrossCall>(),
+                                           std::forward<Arguments>(arguments)...);
+  }
   CrossCall(const rpc::Method& method, const std::string& id,
             const google::protobuf::Message& request, const rpc::CallOptions& options,
             const rpc::Principal* principal, const CallChain::Link* chain, Deadline deadline);

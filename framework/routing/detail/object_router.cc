@@ -556,8 +556,8 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   // The thread of that shard may have ended: a node stops the calls of all shards first.
   if (is_stopped_) return Error(Code::unavailable, "the node stops").with_not_executed();
   const Peer& peer = peers_[shard];
-  auto crossing = std::make_shared<CrossCall>(call.method, call.id, call.request, call.options,
-                                              call.principal, call.chain.get(), call.deadline);
+  auto crossing = CrossCall::make(call.method, call.id, call.request, call.options, call.principal,
+                                  call.chain.get(), call.deadline);
   const bool is_forwarded = call.arrived != nullptr;
   if (is_forwarded) {
     crossing->come_from_node(call.arrived->node_epoch, call.arrived->partition_epoch);
@@ -565,8 +565,8 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   const auto run = [&](std::shared_ptr<CrossStream> stream) {
     return crossing->run(
         *peer.scheduler, peer.router->incoming_,
-        [router = peer.router, &method = call.method, is_forwarded](
-            const auto& request, rpc::Context& context, rpc::Messages& sink) {
+        [router = peer.router, is_forwarded](const rpc::Method& method, const auto& request,
+                                             rpc::Context& context, rpc::Messages& sink) {
           return is_forwarded ? router->serve_forwarded(method, request, context, sink)
                               : router->serve_here(method, request, context, sink);
         },
