@@ -28,6 +28,9 @@ struct CallOnOptions {
   // caller's turn ends: many calls wake it once. For a scheduler that cannot end while a call to it
   // is queued.
   bool may_gather = false;
+  // The call is queued even when too many are (SchedulerOptions::queued_call_count_max): for the
+  // few on which the end of the program depends.
+  bool may_exceed_queue = false;
   // False: the call is refused when few stacks are left there (StackPool::is_scarce()).
   bool may_take_last_stacks = true;
 };

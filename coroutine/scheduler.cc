@@ -255,9 +255,9 @@ void Scheduler::receive(const detail::MailBag& bag) {
   poster_count_.fetch_sub(1, std::memory_order_release);
 }
 
-bool Scheduler::call_enters_queue() {
+bool Scheduler::call_enters_queue(bool may_exceed) {
   const std::uint32_t before = queued_call_count_.fetch_add(1, std::memory_order_relaxed);
-  if (before < options_.queued_call_count_max) return true;
+  if (may_exceed || before < options_.queued_call_count_max) return true;
   call_left_queue();
   return false;
 }

@@ -193,7 +193,7 @@ class Scheduler : private detail::Switcher {
   // The tasks of calls from other schedulers. Null outside of a run, and once `main` has ended.
   TaskGroup* visitors() const;
   // Count the calls in the queue of posted work, on any thread. False: there are too many.
-  bool call_enters_queue();
+  bool call_enters_queue(bool may_exceed);
   void call_left_queue() { queued_call_count_.fetch_sub(1, std::memory_order_relaxed); }
 
   // Queues mail for this scheduler, from any thread.

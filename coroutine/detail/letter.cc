@@ -35,7 +35,7 @@ void Letter::release() {
 }
 
 Result<void> Letter::post() {
-  if (!there_.call_enters_queue()) {
+  if (!there_.call_enters_queue(options_.may_exceed_queue)) {
     return Error(Code::resource_exhausted,
                  "too many calls are queued at a scheduler: see queued_call_count_max")
         .with_not_executed();

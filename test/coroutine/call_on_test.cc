@@ -316,6 +316,28 @@ TEST(CallOnTest, IsRefusedWhenTooManyAreQueued) {
   there.end();
 }
 
+TEST(CallOnTest, EntersAFullQueueOnRequest) {
+  Stepped there({.queued_call_count_max = 1});
+  EXPECT_THAT(call_on(
+                  there.scheduler, "fill", [] {}, Deadline::after(1s)),
+              fails_with(Code::deadline_exceeded));
+  EXPECT_THAT(
+      call_on(there.scheduler, "count", [] {}, never), fails_with(Code::resource_exhausted));
+  there.begin();
+  auto caller = spawn("caller", [&] {
+    return call_on(there.scheduler, "end", [] {}, never, {.may_exceed_queue = true});
+  });
+  settle();
+  there.step();
+  EXPECT_TRUE(caller.join(Deadline::never()));
+  // It is counted no more.
+  auto next = spawn("next", [&] { return call_on(there.scheduler, "count", [] {}, never); });
+  settle();
+  there.step();
+  EXPECT_TRUE(next.join(Deadline::never()));
+  there.end();
+}
+
 TEST(CallOnTest, LeavesAtTheEndOfTheTurnOnRequest) {
   Stepped there;
   there.begin();

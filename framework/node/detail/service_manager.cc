@@ -69,7 +69,7 @@ void ServiceManager::give_signs() {
       running_counts[shard.index()] = shard.rpc_server().statistics().running_count;
       return {};
     });
-    // Without a free stack the count is missing, but the loops have turned.
+    // A shard without a free stack has turned, too: it has refused.
     std::string text = "WATCHDOG=1\nSTATUS=" + status();
     if (counted) {
       const auto count =

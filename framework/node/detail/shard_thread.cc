@@ -9,7 +9,7 @@ namespace corolane::framework::detail {
 namespace {
 
 // These tasks construct services and gather pages, which have deep frames. When the load has taken
-// every stack, pages and shutdown must still work.
+// every stack, or calls fill the queue of a shard that hangs, pages and shutdown must still work.
 constexpr coroutine::TaskOptions node_work = {.stack_size_bytes = 256 * 1024,
                                               .purpose = coroutine::StackPool::Purpose::control};
 
@@ -62,9 +62,9 @@ Result<void> ShardThread::wait_until_ready() {
 coroutine::SentCall<void> ShardThread::start(const Work& work) {
   // The node fails to start and is shut down.
   if (!is_ready_) return coroutine::SentCall<void>(failure_.error());
-  return coroutine::send_call(*scheduler_, "work for the node",
-                              [this, &work] { return work(*shard_); },
-                              {.task = node_work, .cancellation = Cancellation::ignore});
+  return coroutine::send_call(
+      *scheduler_, "work for the node", [this, &work] { return work(*shard_); },
+      {.task = node_work, .cancellation = Cancellation::ignore, .may_exceed_queue = true});
 }
 
 Result<void> ShardThread::ask(Work work, Deadline deadline) {
@@ -72,7 +72,7 @@ Result<void> ShardThread::ask(Work work, Deadline deadline) {
   return coroutine::call_on_or_leave(
       *scheduler_, "work for the node",
       [work = std::move(work), shard = shard_] { return work(*shard); }, deadline,
-      {.task = node_work});
+      {.task = node_work, .may_exceed_queue = true});
 }
 
 }  // namespace corolane::framework::detail

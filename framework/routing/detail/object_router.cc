@@ -151,6 +151,9 @@ void ObjectRouter::set_view(std::shared_ptr<const ClusterView> view) {
 
 void ObjectRouter::stop() {
   is_stopped_ = true;
+  // The cluster ends while services may still call objects.
+  on_doubt_ = nullptr;
+  on_loss_ = nullptr;
   push_.end_subscriptions();
   one_way_calls_.cancel_and_join();
   incoming_.cancel_and_join();
