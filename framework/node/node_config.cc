@@ -358,7 +358,9 @@ void describe(config::Section& section, ClusterConfig& value) {
   section.field("partitions", value.partitions,
                 "How many partitions the objects are divided into, when a redis is first used; "
                 "its number never changes, and this key does nothing any more. At least ten for "
-                "each shard that the cluster may ever have; more cost memory and requests.",
+                "each shard that the cluster may ever have; more cost memory and requests. A node "
+                "without a cluster must not go back to a build without this key when it has more "
+                "than 1024.",
                 config::where(check_partition_count, "1024, 2048, 4096, 8192 or 16384"));
   section.field("etcd", value.etcd, "The servers of etcd.");
   section.field("listen", value.listen,

@@ -95,11 +95,12 @@ Result<std::size_t> MemoryStore::forget(Partition partition, WallTime now, std::
 }
 
 // For nodes of a simulation, which share it.
-Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark, bool may_replace,
-                                                  Deadline deadline) {
+Result<DirectoryMark> MemoryStore::note_directory(const DirectoryMark& mark,
+                                                  const NoteOptions& options, Deadline deadline) {
   if (auto may = detail::check_may_begin(deadline); !may) return may.error();
   const std::scoped_lock lock(mutex_);
-  const bool replaces = may_replace && directory_ && mark.generation > directory_->generation;
+  const bool replaces =
+      options.may_replace && directory_ && mark.generation > directory_->generation;
   if (!directory_ || replaces || mark.continues(*directory_)) directory_ = mark;
   return *directory_;
 }

@@ -85,36 +85,56 @@ return {}
   return script;
 }
 
-// KEYS: directory. ARGV: id, revision, generation, whether it may replace the noted one. Returns
-// what is noted now. A build that knows only the smallest number of partitions refuses to use the
-// store when there are more: its directory seems to have another id.
+// What an id of more than 1,024 partitions ends with. A build that knows only 1,024 takes it for a
+// part of the id, and refuses to use the store: its directory has another one.
+constexpr std::string_view suffix_function = R"(
+local function suffix(count)
+  if count == '1024' then return '' end
+  return ' in ' .. count .. ' partitions'
+end
+)";
+
+// KEYS: directory. ARGV: id, revision, generation, whether it may replace the noted one, the number
+// of partitions or '0'. Returns what is noted now, or only the other number that is noted.
 const RedisScript& note_directory_script() {
-  static const RedisScript script(R"(
+  static const std::string text = std::string(suffix_function) + R"(
 local noted = redis.call('HMGET', KEYS[1], 'id', 'revision', 'generation', 'partitions')
-local more = ''
-if noted[4] and noted[4] ~= '1024' then more = ' in ' .. noted[4] .. ' partitions' end
+local count = noted[4] or '1024'
+if ARGV[5] ~= '0' and count ~= ARGV[5] then
+  if noted[1] or noted[4] then return {count} end
+  count = ARGV[5]
+  redis.call('HSET', KEYS[1], 'partitions', count)
+end
+local more = suffix(count)
 local id = ARGV[1] .. more
 local continues = noted[1] == id and noted[3] == ARGV[3] and noted[2] <= ARGV[2]
-if not noted[1] or continues or (ARGV[4] == '1' and ARGV[3] > noted[3]) then
+if not noted[2] or continues or (ARGV[4] == '1' and ARGV[3] > noted[3]) then
   redis.call('HSET', KEYS[1], 'id', id, 'revision', ARGV[2], 'generation', ARGV[3])
   return {ARGV[1], ARGV[2], ARGV[3]}
 end
-if string.sub(noted[1], -#more) == more then noted[1] = string.sub(noted[1], 1, -#more - 1) end
-return {noted[1], noted[2], noted[3]}
-)");
+if more == '' then return {noted[1], noted[2], noted[3]} end
+if string.sub(noted[1], -#more) == more then
+  return {string.sub(noted[1], 1, -#more - 1), noted[2], noted[3]}
+end
+return {noted[1] .. ' of a former build', noted[2], noted[3]}
+)";
+  static const RedisScript script(text);
   return script;
 }
 
 // KEYS: directory. ARGV: the wanted number of partitions, '1' if the store was used before. Returns
-// the number. Former builds have noted none.
+// the number. Former builds have noted none. An id without the rest keeps them away even before
+// this build notes its directory.
 const RedisScript& partition_count_script() {
-  static const RedisScript script(R"(
+  static const std::string text = std::string(suffix_function) + R"(
 local noted = redis.call('HMGET', KEYS[1], 'id', 'partitions')
 if noted[2] then return noted[2] end
 if noted[1] or ARGV[2] == '1' then return '1024' end
 redis.call('HSET', KEYS[1], 'partitions', ARGV[1])
+if ARGV[1] ~= '1024' then redis.call('HSET', KEYS[1], 'id', suffix(ARGV[1])) end
 return ARGV[1]
-)");
+)";
+  static const RedisScript script(text);
   return script;
 }
 
@@ -393,16 +413,23 @@ Result<std::size_t> RedisStore::forget(Partition partition, WallTime now, std::s
   return static_cast<std::size_t>(reply->number);
 }
 
-Result<DirectoryMark> RedisStore::note_directory(const DirectoryMark& mark, bool may_replace,
-                                                 Deadline deadline) {
+Result<DirectoryMark> RedisStore::note_directory(const DirectoryMark& mark,
+                                                 const NoteOptions& options, Deadline deadline) {
   if (auto met = places_->meet(deadline); !met) return met.error();
   const std::string key = key_prefix_ + "directory";
   const std::string revision = epoch_text(mark.revision);
   const std::string generation = epoch_text(mark.generation);
-  const std::array<std::string_view, 6> words = {"1",      key,        mark.id,
-                                                 revision, generation, may_replace ? "1" : "0"};
+  const std::string count = std::to_string(options.partition_count);
+  const std::array<std::string_view, 7> words = {
+      "1", key, mark.id, revision, generation, options.may_replace ? "1" : "0", count};
   auto reply = run(detail::directory_place, note_directory_script(), words, deadline);
   if (!reply) return std::move(reply.error());
+  if (reply->items.size() == 1) {
+    return Error(Code::failed_precondition, places_->name_of(detail::directory_place) +
+                                                " has objects in " + reply->items[0].text +
+                                                " partitions, and this node looks for them in " +
+                                                count + ": it was emptied, or is another one");
+  }
   if (reply->items.size() != 3) return not_ours(detail::directory_place, key);
   const auto noted_revision = number_of<std::uint64_t>(reply->items[1]);
   const auto noted_generation = number_of<std::uint64_t>(reply->items[2]);

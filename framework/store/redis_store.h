@@ -8,11 +8,11 @@
 // the calls in flight fail at once with an unknown outcome, and the store reconnects by itself. New
 // calls wait for that; they fail at once when the server is unreachable for longer.
 //
-// With n servers, partition p belongs to the server at position p mod n, where the first has
-// position 0. Each server has all keys of its partitions. The first one also has what belongs to no
-// partition, so next_epoch() and note_directory() need it; all other calls need only the server of
-// their partition. A server whose mark shows that it is not the one at this position is not used
-// (failed_precondition).
+// With n servers, partition p belongs to the server at position (p mod 1,024) mod n, where the
+// first has position 0. Each server has all keys of its partitions. The first one also has what
+// belongs to no partition, so next_epoch() and note_directory() need it; all other calls need only
+// the server of their partition. A server whose mark shows that it is not the one at this position
+// is not used (failed_precondition).
 //
 // An object that was never written has a key only while it is active. The keys that a crashed node
 // leaves behind are forgotten after an hour.
@@ -121,7 +121,7 @@ class RedisStore : public Store {
                                      Deadline deadline) override;
   Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
                              Deadline deadline) override;
-  Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool may_replace,
+  Result<DirectoryMark> note_directory(const DirectoryMark& mark, const NoteOptions& options,
                                        Deadline deadline) override;
   bool is_shared() const override { return true; }
   std::string name() const override;

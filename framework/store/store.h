@@ -65,6 +65,13 @@ struct DueObject {
   friend bool operator==(const DueObject&, const DueObject&) = default;
 };
 
+struct NoteOptions {
+  // A mark with a later generation replaces the noted one.
+  bool may_replace = false;
+  // That of partition_count(), which an emptied store notes again; 0: not known.
+  std::size_t partition_count = 0;
+};
+
 class Store {
  public:
   // How long a row is kept that holds nothing: a tombstone, and a seal of an object that was never
@@ -140,9 +147,10 @@ class Store {
   }
 
   // Notes the directory that decides on the owners of these objects, if none is noted or `mark`
-  // continues the noted one; with `may_replace`, also if its generation is a later one. Returns
-  // what is noted then. A store that belongs to one process notes nothing.
-  virtual Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool /*may_replace*/,
+  // continues the noted one. Returns what is noted then. Fails with failed_precondition when the
+  // objects are in another number of partitions than the caller looks for: the store was emptied,
+  // or is another one. A store that belongs to one process notes nothing.
+  virtual Result<DirectoryMark> note_directory(const DirectoryMark& mark, const NoteOptions&,
                                                Deadline) {
     return mark;
   }

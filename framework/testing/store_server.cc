@@ -104,11 +104,12 @@ class StoreServer::Remote final : public framework::Store {
   }
 
   Result<framework::DirectoryMark> note_directory(const framework::DirectoryMark& mark,
-                                                  bool may_replace, Deadline deadline) override {
+                                                  const framework::NoteOptions& options,
+                                                  Deadline deadline) override {
     return line().ask<framework::DirectoryMark>(
-        deadline, [&server = server_, mark, may_replace]() -> Result<framework::DirectoryMark> {
+        deadline, [&server = server_, mark, options]() -> Result<framework::DirectoryMark> {
           if (auto admitted = server.admit(/*is_write=*/true); !admitted) return admitted.error();
-          return server.table_.note_directory(mark, may_replace, Deadline::never());
+          return server.table_.note_directory(mark, options, Deadline::never());
         });
   }
 

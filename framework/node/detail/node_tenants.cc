@@ -15,6 +15,8 @@ namespace {
 // A former directory may have leases that are valid for so long.
 constexpr Duration former_lease_time = std::chrono::seconds(6);
 
+constexpr Duration drop_interval = std::chrono::milliseconds(10);
+
 std::string text_of(const DirectoryMark& mark) {
   return mark.id + " at revision " + std::to_string(mark.revision) + ", generation " +
          std::to_string(mark.generation);
@@ -54,12 +56,17 @@ Result<DirectoryMark> NodeTenants::admit(const DirectoryMark& mark, Deadline dea
 Result<DirectoryMark> NodeTenants::note(const DirectoryMark& mark, bool may_replace,
                                         Deadline deadline) {
   const auto noted = std::make_shared<Result<DirectoryMark>>(mark);
+  NoteOptions options{.may_replace = may_replace};
+  // All types have the same store.
+  if (!ownerships_.empty()) {
+    options.partition_count = ownerships_.begin()->second->partition_count();
+  }
   auto asked = shards_.ask(
       0,
-      [noted, mark, may_replace, deadline](Shard& shard) -> Result<void> {
+      [noted, mark, options, deadline](Shard& shard) -> Result<void> {
         Store* const store = shard.store();
         if (store == nullptr || !store->is_shared()) return {};
-        *noted = store->note_directory(mark, may_replace, deadline);
+        *noted = store->note_directory(mark, options, deadline);
         return {};
       },
       deadline);
@@ -103,10 +110,17 @@ void NodeTenants::resume(const Placement& placement, std::span<const Partition> 
 }
 
 void NodeTenants::drop_all() {
-  static_cast<void>(shards_.on_each([](Shard& shard) -> Result<void> {
+  const auto drop = [](Shard& shard) -> Result<void> {
     if (shard.host() != nullptr) shard.host()->drop_all();
     return {};
-  }));
+  };
+  // A shard may have no stack left for it. The caller rejoins the cluster afterwards, so it waits;
+  // the fence watchdog ends a process that waits for too long.
+  for (;;) {
+    const auto dropped = shards_.on_each(drop);
+    if (dropped || dropped.error().code() != Code::resource_exhausted) return;
+    if (!coroutine::sleep_for(drop_interval)) return;
+  }
 }
 
 void NodeTenants::view_changed(const std::shared_ptr<const ClusterView>& view) {

@@ -122,9 +122,9 @@ Result<std::size_t> StoreGate::forget(Partition partition, WallTime now, std::si
   return told(store_->forget(partition, now, count_max, deadline));
 }
 
-Result<DirectoryMark> StoreGate::note_directory(const DirectoryMark& mark, bool may_replace,
-                                                Deadline deadline) {
-  return told(store_->note_directory(mark, may_replace, deadline));
+Result<DirectoryMark> StoreGate::note_directory(const DirectoryMark& mark,
+                                                const NoteOptions& options, Deadline deadline) {
+  return told(store_->note_directory(mark, options, deadline));
 }
 
 }  // namespace corolane::framework::detail

@@ -48,7 +48,7 @@ class StoreGate final : public Store {
                                      Deadline deadline) override;
   Result<std::size_t> forget(Partition partition, WallTime now, std::size_t count_max,
                              Deadline deadline) override;
-  Result<DirectoryMark> note_directory(const DirectoryMark& mark, bool may_replace,
+  Result<DirectoryMark> note_directory(const DirectoryMark& mark, const NoteOptions& options,
                                        Deadline deadline) override;
   bool is_shared() const override { return store_->is_shared(); }
   std::string name() const override { return store_->name(); }

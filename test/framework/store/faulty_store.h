@@ -81,9 +81,10 @@ class FaultyStore final : public framework::Store {
     return table_.forget(partition, now, count_max, deadline);
   }
   Result<framework::DirectoryMark> note_directory(const framework::DirectoryMark& mark,
-                                                  bool may_replace, Deadline deadline) override {
+                                                  const framework::NoteOptions& options,
+                                                  Deadline deadline) override {
     if (is_away_) return away();
-    return table_.note_directory(mark, may_replace, deadline);
+    return table_.note_directory(mark, options, deadline);
   }
   bool is_shared() const override { return true; }
   std::string name() const override { return "a store with faults"; }

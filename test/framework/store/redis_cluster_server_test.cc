@@ -128,7 +128,7 @@ TEST_F(RedisClusterServerTest, ObjectsOfAllPartitionsAreFoundAtTheirMembers) {
   run_on_real_loop([&](RealLoop& real) {
     start(real);
     RedisStore store(real.network, options());
-    ASSERT_TRUE(store.note_directory({.id = "a", .revision = 1}, false, soon()));
+    ASSERT_TRUE(store.note_directory({.id = "a", .revision = 1}, {}, soon()));
     EXPECT_EQ(store.next_epoch(soon()), 1U);
     for (int number = 0; number < 100; ++number) {
       const std::string id = std::to_string(number);

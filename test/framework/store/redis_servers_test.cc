@@ -118,7 +118,7 @@ TEST_F(RedisServersTest, AnObjectIsOnTheServerOfItsPartitionAlone) {
   const RedisServer& second = start();
   run_on_real_loop([&](RealLoop& real) {
     RedisStore store(real.network, with({&first, &second}));
-    ASSERT_TRUE(store.note_directory({.id = "a", .revision = 1}, false, soon()));
+    ASSERT_TRUE(store.note_directory({.id = "a", .revision = 1}, {}, soon()));
     const Name odd = name_at(1, 2);
     const Partition partition = partition_of("chess.Player", odd.id);
     ASSERT_TRUE(store.seal(odd.key(), 1, soon()));
@@ -147,7 +147,7 @@ TEST_F(RedisServersTest, AServerThatIsAwayAffectsItsOwnPartitionsOnly) {
     RedisStore::Options options = with({&first, &second});
     options.unreachable_after = 50ms;
     RedisStore store(real.network, options);
-    EXPECT_TRUE(store.note_directory({.id = "a", .revision = 1}, false, soon()));
+    EXPECT_TRUE(store.note_directory({.id = "a", .revision = 1}, {}, soon()));
     EXPECT_TRUE(store.next_epoch(soon()));
     EXPECT_TRUE(store.seal(name_at(0, 2).key(), 2, soon()));
     const auto away = store.seal(name_at(1, 2).key(), 2, soon());
@@ -238,7 +238,7 @@ TEST_F(RedisServersTest, ANodeStartsWithTheRightServersOnly) {
     use(real, {&first, &second});
     for (const RedisServer* const wrong : {&first, &third}) {
       RedisStore store(real.network, with({&first, wrong}));
-      EXPECT_THAT(store.note_directory({.id = "a", .revision = 1}, false, soon()),
+      EXPECT_THAT(store.note_directory({.id = "a", .revision = 1}, {}, soon()),
                   fails_with(Code::failed_precondition));
       EXPECT_THAT(store.next_epoch(soon()), fails_with(Code::failed_precondition));
     }

@@ -318,9 +318,9 @@ TEST_F(RedisServerTest, ANewStoreTakesTheWantedNumberOfPartitionsAndKeepsIt) {
     EXPECT_EQ(store.partition_count(4'096, soon()), 4'096U);
     EXPECT_EQ(store.partition_count(16'384, soon()), 4'096U);
     const DirectoryMark mark = {.id = "a1b2", .revision = 7};
-    EXPECT_EQ(store.note_directory(mark, false, soon()), mark);
-    EXPECT_EQ(store.note_directory(mark, false, soon()), mark);
-    EXPECT_EQ(store.note_directory({.id = "other", .revision = 8}, false, soon()), mark);
+    EXPECT_EQ(store.note_directory(mark, {}, soon()), mark);
+    EXPECT_EQ(store.note_directory(mark, {}, soon()), mark);
+    EXPECT_EQ(store.note_directory({.id = "other", .revision = 8}, {}, soon()), mark);
     ASSERT_TRUE(store.next_epoch(soon()));
     RedisStore later(real.network, options());
     EXPECT_EQ(later.partition_count(16'384, soon()), 4'096U);
@@ -328,6 +328,61 @@ TEST_F(RedisServerTest, ANewStoreTakesTheWantedNumberOfPartitionsAndKeepsIt) {
     detail::RedisClient client(real.network, options(), server_->endpoint());
     EXPECT_THAT(texts(client, {"HMGET", "corolane:directory", "id"}),
                 ElementsAre("a1b2 in 4096 partitions"));
+  });
+}
+
+TEST_F(RedisServerTest, AFormerBuildStaysAwayEvenBeforeADirectoryIsNoted) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore store(real.network, options());
+    ASSERT_EQ(store.partition_count(4'096, soon()), 4'096U);
+    detail::RedisClient client(real.network, options(), server_->endpoint());
+    EXPECT_THAT(texts(client, {"HMGET", "corolane:directory", "id"}),
+                ElementsAre(" in 4096 partitions"));
+    const DirectoryMark mark = {.id = "a1b2", .revision = 7};
+    EXPECT_EQ(store.note_directory(mark, {.partition_count = 4'096}, soon()), mark);
+  });
+}
+
+TEST_F(RedisServerTest, AnEmptiedStoreIsToldTheNumberOfPartitionsAgain) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore store(real.network, options());
+    ASSERT_EQ(store.partition_count(4'096, soon()), 4'096U);
+    const DirectoryMark mark = {.id = "a1b2", .revision = 7};
+    const NoteOptions of_node = {.partition_count = 4'096};
+    ASSERT_EQ(store.note_directory(mark, of_node, soon()), mark);
+    detail::RedisClient client(real.network, options(), server_->endpoint());
+    ASSERT_EQ(ask(client, {"DEL", "corolane:directory"}).number, 1);
+    EXPECT_EQ(store.note_directory(mark, of_node, soon()), mark);
+    EXPECT_EQ(store.partition_count(16'384, soon()), 4'096U);
+  });
+}
+
+TEST_F(RedisServerTest, AStoreWithAnotherNumberOfPartitionsIsRefused) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore store(real.network, options());
+    const DirectoryMark mark = {.id = "a1b2", .revision = 7};
+    ASSERT_EQ(store.note_directory(mark, {.partition_count = 1'024}, soon()), mark);
+    const auto noted = store.note_directory(mark, {.partition_count = 4'096}, soon());
+    EXPECT_THAT(noted, fails_with(Code::failed_precondition));
+    EXPECT_THAT(noted.error().message(), testing::HasSubstr("has objects in 1024 partitions"));
+  });
+}
+
+// A former build has noted it after this one chose the number.
+TEST_F(RedisServerTest, AnIdOfAFormerBuildIsAnotherOne) {
+  start();
+  test::run_on_real_loop([&](RealLoop& real) {
+    RedisStore store(real.network, options());
+    ASSERT_EQ(store.partition_count(4'096, soon()), 4'096U);
+    detail::RedisClient client(real.network, options(), server_->endpoint());
+    static_cast<void>(ask(client, {"HSET", "corolane:directory", "id", "a1b2", "revision",
+                                   "00000000000000000007", "generation", "00000000000000000000"}));
+    const auto noted = store.note_directory({.id = "a1b2", .revision = 8}, {}, soon());
+    ASSERT_TRUE(noted) << noted;
+    EXPECT_EQ(noted->id, "a1b2 of a former build");
   });
 }
 
@@ -341,9 +396,9 @@ TEST_F(RedisServerTest, AStoreOfAFormerBuildHasTheSmallestNumberOfPartitions) {
     EXPECT_EQ(alone.partition_count(16'384, soon()), 1'024U);
     RedisStore shared(real.network, options());
     const DirectoryMark mark = {.id = "a1b2", .revision = 7};
-    EXPECT_EQ(shared.note_directory(mark, false, soon()), mark);
+    EXPECT_EQ(shared.note_directory(mark, {}, soon()), mark);
     EXPECT_EQ(shared.partition_count(16'384, soon()), 1'024U);
-    EXPECT_EQ(shared.note_directory(mark, false, soon()), mark) << "former builds may come back";
+    EXPECT_EQ(shared.note_directory(mark, {}, soon()), mark) << "former builds may come back";
     detail::RedisClient client(real.network, options(), server_->endpoint());
     EXPECT_THAT(texts(client, {"HMGET", "corolane:directory", "id"}), ElementsAre("a1b2"));
   });

@@ -329,14 +329,16 @@ TEST_P(StoreContractTest, ASharedStoreBelongsToOneDirectory) {
   const DirectoryMark empty = {.id = "second", .revision = 1};
   const DirectoryMark accepted = {.id = "second", .revision = 2, .generation = 1};
   run([&](Store& store) {
-    EXPECT_EQ(store.note_directory(first, false, soon()), first);
-    EXPECT_EQ(store.note_directory(later, false, soon()), later);
+    EXPECT_EQ(store.note_directory(first, {}, soon()), first);
+    EXPECT_EQ(store.note_directory(later, {}, soon()), later);
     if (is_for_one_process()) return;
-    EXPECT_EQ(store.note_directory(first, true, soon()), later) << "it was set back";
-    EXPECT_EQ(store.note_directory(empty, true, soon()), later) << "another one";
-    EXPECT_EQ(store.note_directory(accepted, false, soon()), later) << "not yet";
-    EXPECT_EQ(store.note_directory(accepted, true, soon()), accepted);
-    EXPECT_EQ(store.note_directory(later, true, soon()), accepted) << "a former one";
+    EXPECT_EQ(store.note_directory(first, {.may_replace = true}, soon()), later)
+        << "it was set back";
+    EXPECT_EQ(store.note_directory(empty, {.may_replace = true}, soon()), later) << "another one";
+    EXPECT_EQ(store.note_directory(accepted, {}, soon()), later) << "not yet";
+    EXPECT_EQ(store.note_directory(accepted, {.may_replace = true}, soon()), accepted);
+    EXPECT_EQ(store.note_directory(later, {.may_replace = true}, soon()), accepted)
+        << "a former one";
   });
 }
 
