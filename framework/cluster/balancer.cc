@@ -52,7 +52,12 @@ class Balance {
       : members_(members), pins_(pins), options_(options), nodes_(nodes_of(members, loads)) {}
 
   std::vector<BalanceMove> moves() && {
-    let_idle_go();
+    const auto knows_pins = [](const Member& member) {
+      return member.placement_rule >= rule_with_pins;
+    };
+    // Otherwise pins have no effect, and all would have it at once when the last such member goes.
+    if (!std::ranges::all_of(members_, knows_pins)) return {};
+    let_useless_go();
     while (moves_.size() < options_.move_count_max) {
       const auto [node, shard] = fullest();
       if (shard == nullptr) break;
@@ -63,10 +68,13 @@ class Balance {
         move(*node, *shard, best);
       }
     }
+    keep_within_limit();
     return std::move(moves_);
   }
 
  private:
+  using Owners = std::map<Placement, std::vector<const Member*>>;
+
   struct Best {
     Node* to = nullptr;
     PartitionPlace place = {};
@@ -75,20 +83,29 @@ class Balance {
   };
 
   // Pins of the balancer that nothing needs any more, at most half of the moves.
-  void let_idle_go() {
+  void let_useless_go() {
     for (const auto& [placement, pins] : pins_) {
       for (const auto& [partition, pin] : pins) {
         if (moves_.size() >= options_.move_count_max / 2) return;
+        if (!pin.is_by_balancer) continue;
         const PartitionPlace place{placement, partition};
-        const auto node = std::ranges::find(
-            nodes_, pin.node, [](const Node& each) -> const auto& { return each.member->name; });
-        if (!pin.is_by_balancer || node == nodes_.end()) continue;
-        const auto& computing = node->shard_of(place).cores;
-        const auto load = computing.find(place);
-        if (load != computing.end() && load->second >= options_.idle_cores) continue;
+        if (is_useful(place, pin)) continue;
         moves_.push_back({.place = place, .from = pin.node, .pin = {}});
       }
     }
+  }
+
+  // A partition that its owner has not handed over yet computes elsewhere.
+  bool is_useful(const PartitionPlace& place, const Pin& pin) {
+    if (std::ranges::find(members_, pin.node, &Member::name) == members_.end()) return false;
+    const bool is_known = std::ranges::any_of(
+        nodes_, [&](const Node& node) { return node.member->name == pin.node; });
+    if (!is_known) return true;
+    return std::ranges::any_of(nodes_, [&](Node& node) {
+      const auto& computing = node.shard_of(place).cores;
+      const auto load = computing.find(place);
+      return load != computing.end() && load->second >= options_.idle_cores;
+    });
   }
 
   std::pair<Node*, Shard*> fullest() {
@@ -133,6 +150,49 @@ class Balance {
                       .cores = cores});
   }
 
+  // A pin to a node that has its maximum sends another partition of it elsewhere.
+  void keep_within_limit() {
+    const Owners before = owners_with(pins_);
+    while (moves_.size() > 1) {
+      const std::size_t count = moved_count(before, owners_with(pins_after()));
+      if (count <= options_.move_count_max) return;
+      const std::size_t excess = moves_.size() * (count - options_.move_count_max) / count;
+      moves_.resize(moves_.size() - std::max<std::size_t>(excess, 1));
+    }
+  }
+
+  std::map<Placement, Pins> pins_after() const {
+    auto pins = pins_;
+    for (const BalanceMove& move : moves_) {
+      Pins& of_group = pins[move.place.placement];
+      if (move.pin) {
+        of_group.insert_or_assign(move.place.partition, *move.pin);
+      } else {
+        of_group.erase(move.place.partition);
+      }
+    }
+    return pins;
+  }
+
+  Owners owners_with(const std::map<Placement, Pins>& pins) const {
+    Owners owners;
+    for (const BalanceMove& move : moves_) owners.try_emplace(move.place.placement);
+    for (auto& [placement, its] : owners) {
+      const auto its_pins = pins.find(placement);
+      its = choose_owners(members_, placement, its_pins == pins.end() ? Pins() : its_pins->second);
+    }
+    return owners;
+  }
+
+  static std::size_t moved_count(const Owners& before, const Owners& after) {
+    std::size_t count = 0;
+    for (const auto& [placement, owners] : after) {
+      const auto& former = before.at(placement);
+      for (std::size_t i = 0; i < owners.size(); ++i) count += owners[i] != former[i] ? 1 : 0;
+    }
+    return count;
+  }
+
   bool has_moved(const PartitionPlace& place) const {
     return std::ranges::find(moves_, place, &BalanceMove::place) != moves_.end();
   }
@@ -147,7 +207,7 @@ class Balance {
   const std::map<Placement, Pins>& pins_;
   const BalanceOptions& options_;
   std::vector<Node> nodes_;
-  std::map<Placement, std::vector<const Member*>> owners_;
+  Owners owners_;
   std::vector<BalanceMove> moves_;
 };
 

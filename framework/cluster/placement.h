@@ -20,6 +20,7 @@
 //    and counts as one of its share. A pin to a node that does not take part has no effect.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,8 @@
 #include "framework/wire/partition.h"
 
 namespace corolane::framework {
+
+inline constexpr std::uint32_t rule_with_pins = 3;
 
 // The members that may own partitions of that placement. No partition may be theirs otherwise,
 // whatever is pinned.

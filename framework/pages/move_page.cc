@@ -62,8 +62,8 @@ std::string home_of(const ClusterView& view, const ClusterView::Group& group, Pa
 }
 
 bool all_know_pins(const ClusterView& view) {
-  return std::ranges::all_of(view.members(),
-                             [](const Member& member) { return member.placement_rule >= 3; });
+  return std::ranges::all_of(
+      view.members(), [](const Member& member) { return member.placement_rule >= rule_with_pins; });
 }
 
 std::string move_text(const Json& page) {
