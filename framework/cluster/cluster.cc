@@ -8,6 +8,7 @@
 
 #include "coroutine/base/encoding.h"
 #include "coroutine/task.h"
+#include "framework/cluster/detail/member_fit.h"
 #include "framework/cluster/detail/owner_lookup.h"
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "net/crypto.h"
@@ -23,23 +24,6 @@ constexpr Duration refusal_log_interval = std::chrono::seconds(10);
 // The directory may be called by HTTP and answer in JSON, which have deep frames.
 constexpr coroutine::TaskOptions control = {.stack_size_bytes = 128 * 1024,
                                             .purpose = coroutine::StackPool::Purpose::control};
-
-// Returns a type that both host with different affinities; empty: there is none.
-std::string type_of_other_affinity(const Member& a, const Member& b) {
-  const auto affinity = [](const PlacementGroup& group, const std::string& type) {
-    const auto found = group.affinities.find(type);
-    return found == group.affinities.end() ? std::string_view() : std::string_view(found->second);
-  };
-  for (const PlacementGroup& of_a : a.groups) {
-    for (const PlacementGroup& of_b : b.groups) {
-      for (const std::string& type : of_a.types) {
-        if (!std::ranges::binary_search(of_b.types, type)) continue;
-        if (affinity(of_a, type) != affinity(of_b, type)) return type;
-      }
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -145,7 +129,9 @@ Result<void> Cluster::begin(Deadline deadline) {
                                               static_cast<detail::Tenants&>(*this), log_,
                                               options_.partitions);
   adopted_change_count_.reset();
-  if (auto read = read_all(); !read) {
+  auto read = read_all();
+  if (read) read = check_fits_earlier();
+  if (!read) {
     keeper_.reset();
     membership_.leave(deadline);
     return read;
@@ -158,7 +144,7 @@ Result<void> Cluster::begin(Deadline deadline) {
   return {};
 }
 
-// All nodes find an object in the same partition. The others do not notice a node that does not.
+// Before others see this node: they do not notice one that does not fit.
 Result<void> Cluster::check_fits_others(Deadline deadline) {
   if (self_.groups.empty()) return {};
   const auto nodes = directory_.list(ClusterTable::nodes_prefix(), deadline);
@@ -166,20 +152,16 @@ Result<void> Cluster::check_fits_others(Deadline deadline) {
   ClusterTable others;
   others.load(*nodes);
   for (const Member& member : others.members()) {
-    if (member.groups.empty()) continue;
-    if (member.partition_count != self_.partition_count) {
-      return Error(Code::failed_precondition,
-                   "the objects of " + member.name + " are in " +
-                       std::to_string(member.partition_count) + " partitions, and those of " +
-                       self_.name + " in " + std::to_string(self_.partition_count) +
-                       ": all nodes of a cluster use one store, see node.store");
-    }
-    if (const std::string type = type_of_other_affinity(self_, member); !type.empty()) {
-      return Error(Code::failed_precondition,
-                   member.name + " hosts " + type +
-                       " with another affinity, and so finds its objects elsewhere: a type with "
-                       "stored objects keeps its affinity, see HostOptions::affinity");
-    }
+    if (auto fits = detail::check_fits(self_, member); !fits) return fits;
+  }
+  return {};
+}
+
+// Of two nodes that join at the same time, the one that joined later sees the other here.
+Result<void> Cluster::check_fits_earlier() const {
+  for (const Member& member : table_.members()) {
+    if (member.epoch >= self_.epoch) continue;
+    if (auto fits = detail::check_fits(self_, member); !fits) return fits;
   }
   return {};
 }

@@ -180,6 +180,7 @@ class Cluster : private detail::Tenants {
   Result<void> read_recent();
   Result<void> check_identity(Deadline deadline);
   Result<void> check_fits_others(Deadline deadline);
+  Result<void> check_fits_earlier() const;
   void was_replaced();
   detail::Doubts::Known known_of(const detail::Doubts::Place& place) const;
   void changed();

@@ -16,7 +16,8 @@
 namespace corolane::framework {
 
 struct HostOptions {
-  // The nodes that may host them.
+  // The nodes that may host them. Nodes with another placement for a type are not let into the
+  // cluster, so all nodes stop before it changes.
   Placement placement = {};
   // Objects of types with the same affinity and placement live together, on one shard of one node,
   // when their ids are the same up to the first slash: Player "ann", Bag "ann" and Item "ann/sword"

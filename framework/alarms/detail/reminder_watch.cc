@@ -114,17 +114,22 @@ Result<bool> ReminderWatch::look_at(Partition partition) {
     auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
                             Deadline::after(look_time_max));
     if (!found) return found.error();
-    if (add(*found) == 0 && found->size() == count_max) continue;  // All known or not ours.
+    if (add(partition, *found) == 0 && found->size() == count_max)
+      continue;  // All known or not ours.
     return found->size() < count_max;
   }
 }
 
 // Returns the number of new sleepers.
-std::size_t ReminderWatch::add(const std::vector<DueObject>& found) {
+std::size_t ReminderWatch::add(Partition partition, const std::vector<DueObject>& found) {
   std::size_t count = 0;
   for (const DueObject& object : found) {
     RemindedType* const type = type_of(object.type);
-    if (type == nullptr || type->ownership().epoch(type->partition_of(object.id)) == 0) continue;
+    if (type == nullptr) continue;
+    // An earlier build had another affinity. Calls find the object in another partition, whose
+    // shard may have it.
+    if (type->partition_of(object.id) != partition) continue;
+    if (type->ownership().epoch(partition) == 0) continue;
     if (sleepers_.insert({.time = object.wake_at, .type = type, .id = object.id}).second) ++count;
   }
   return count;

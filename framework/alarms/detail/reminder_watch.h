@@ -96,7 +96,7 @@ class ReminderWatch {
   Result<bool> look_at(Partition partition);
   bool is_new(Partition partition);
   bool is_owned(Partition partition) const;
-  std::size_t add(const std::vector<DueObject>& found);
+  std::size_t add(Partition partition, const std::vector<DueObject>& found);
   RemindedType* type_of(std::string_view name) const;
   bool wake_due();
   void begin_waking(Sleeper sleeper, coroutine::Semaphore::Permit slot);

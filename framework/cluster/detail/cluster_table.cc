@@ -168,9 +168,11 @@ void ClusterTable::load(const Directory::Snapshot& snapshot) {
   const std::uint64_t placement_change_count = placement_change_count_;
   const std::uint64_t whole_change_count = whole_change_count_;
   const std::size_t partition_count = partition_count_;
+  const bool is_partition_count_set = is_partition_count_set_;
   *this = ClusterTable();
   whole_change_count_ = whole_change_count + 1;
   partition_count_ = partition_count;
+  is_partition_count_set_ = is_partition_count_set;
   for (const Directory::Entry& entry : snapshot.entries) put(entry, snapshot.revision);
   revision_ = snapshot.revision;
   next_to_watch_ = revision_ + 1;
@@ -278,7 +280,9 @@ void ClusterTable::put_node(const Directory::Entry& entry, std::string_view name
     return;
   }
   others_.erase(entry.key);
-  if (!member->groups.empty()) partition_count_ = member->partition_count;
+  if (!is_partition_count_set_ && !member->groups.empty()) {
+    partition_count_ = member->partition_count;
+  }
   nodes_.insert_or_assign(std::string(name), *std::move(member));
   placement_changed();
 }

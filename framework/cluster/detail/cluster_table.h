@@ -97,7 +97,10 @@ class ClusterTable {
   // The same for the pins.
   bool has_pins(const Directory::Recent& recent) const;
   // That of its own store, for a node that hosts objects. Other nodes know it from those that do.
-  void set_partition_count(std::size_t count) { partition_count_ = count; }
+  void set_partition_count(std::size_t count) {
+    partition_count_ = count;
+    is_partition_count_set_ = true;
+  }
   std::size_t partition_count() const { return partition_count_; }
   // Applies one change; ignores a change that is older than the known entry.
   void apply(const Directory::Change& change);
@@ -174,6 +177,7 @@ class ClusterTable {
 
   std::string id_;
   std::size_t partition_count_ = partition_count_min;
+  bool is_partition_count_set_ = false;
   Directory::Revision revision_ = 0;
   Directory::Revision next_to_watch_ = 1;
   std::uint64_t change_count_ = 0;

@@ -184,10 +184,11 @@ std::vector<PartitionKeeper::Batch> PartitionKeeper::gifts(std::size_t& left_cou
 
 bool PartitionKeeper::claim_due() {
   bool is_all_done = true;
+  const std::uint64_t planned_at = table_.placement_change_count();
   for (const Batch& batch : claims()) {
     if (coroutine::is_cancelled()) return false;
     // Members have come or gone meanwhile: the rest may be for others to claim.
-    if (plan_.change_count != table_.placement_change_count()) return claim_due() && is_all_done;
+    if (table_.placement_change_count() != planned_at) return claim_due() && is_all_done;
     is_all_done = claim(batch) && is_all_done;
   }
   return is_all_done;

@@ -96,6 +96,15 @@ TEST_F(ClusterTableTest, TheNumberOfPartitionsIsThatOfANodeWithObjects) {
   EXPECT_EQ(view->groups().front().owner(4'096).epoch, 0U);
 }
 
+TEST_F(ClusterTableTest, ANodeWithObjectsKeepsItsOwnNumberOfPartitions) {
+  table_.set_partition_count(4'096);
+  put("nodes/a.1", ClusterTable::to_value(test::player_node("a")), 1);
+  EXPECT_EQ(table_.view()->partition_count(), 4'096U);
+  table_.load({.revision = 2, .entries = {}});
+  put("nodes/a.2", ClusterTable::to_value(test::player_node("a")), 3);
+  EXPECT_EQ(table_.view()->partition_count(), 4'096U);
+}
+
 TEST_F(ClusterTableTest, ANodeOfTheFirstBuildKnowsTheFirstRuleOfPlacement) {
   put("nodes/a.1", whole_node, 1);
   EXPECT_EQ(table_.find("a.1")->placement_rule, 1U);
