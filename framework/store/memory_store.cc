@@ -54,7 +54,7 @@ Result<void> MemoryStore::write(const ObjectKey& key, std::uint64_t epoch, std::
   const detail::RowMark found = {.epoch = row.epoch, .version = row.object.version};
   if (found != expected) return detail::not_to_be_replaced(key, found, expected);
   row.object.bytes = object.bytes;
-  ++row.object.version;
+  row.object.version = object.version_after(version);
   row.object.is_tombstone = object.forget_at.has_value();
   set_time(stripe.table.waking, place->first, row.partition, row.wake_at, object.wake_at);
   set_time(stripe.table.tombstones, place->first, row.partition, row.forget_at, object.forget_at);

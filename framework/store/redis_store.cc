@@ -355,7 +355,7 @@ Result<void> RedisStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   if (!keys) return keys.error();
   const std::string epoch_now = epoch_text(epoch);
   const std::string before = std::to_string(version);
-  const std::string after = std::to_string(version + 1);
+  const std::string after = std::to_string(object.version_after(version));
   const std::string wake_at = object.wake_at ? time_text(*object.wake_at) : "";
   const std::string forget_at = object.forget_at ? time_text(*object.forget_at) : "";
   const std::array<std::string_view, 11> words = {

@@ -55,6 +55,12 @@ struct ObjectWrite {
   // The object is destroyed, and this row is its tombstone: forget() removes it from then on,
   // unless it was written again before. A tombstone has no wake_at.
   std::optional<WallTime> forget_at = {};
+  // The version that the row gets; 0: the one after the version that is replaced.
+  std::uint64_t new_version = 0;
+
+  std::uint64_t version_after(std::uint64_t version) const {
+    return new_version != 0 ? new_version : version + 1;
+  }
 };
 
 struct DueObject {

@@ -107,6 +107,20 @@ class HostedType final : public rpc::Service, public RemindedType {
     const auto found = by_partition_.find(partition);
     return found == by_partition_.end() ? none : found->second;
   }
+  // The version of the last write that an object may have under way although the store was set back
+  // before it; 0: none.
+  std::uint64_t late_version_of(const std::string& id) const {
+    if (late_versions_.empty()) return 0;
+    const auto found = late_versions_.find(id);
+    return found == late_versions_.end() ? 0 : found->second;
+  }
+  void note_late_write(const std::string& id, std::uint64_t version) {
+    late_versions_[id] = version;
+  }
+  // A later version is stored.
+  void forget_late_write(const std::string& id) {
+    if (!late_versions_.empty()) late_versions_.erase(id);
+  }
   // What the calls of its objects compute on this shard.
   PartitionLoads loads;
 
@@ -140,6 +154,7 @@ class HostedType final : public rpc::Service, public RemindedType {
                                                                              // ids.
   std::unordered_map<Partition, std::vector<ObjectCell*>> by_partition_;     // None is empty.
   std::uint64_t last_sequence_ = 0;
+  std::unordered_map<std::string, std::uint64_t> late_versions_;
 };
 
 inline bool ObjectCell::is_current() const {

@@ -157,6 +157,8 @@ class ObjectCell {
   // The epoch of the ownership under which an active object serves, and how often it was stored.
   Ownership::Epoch epoch() const { return epoch_; }
   std::uint64_t version() const { return version_; }
+  // That of the next write.
+  std::uint64_t next_version() const;
 
   // Whether its replies and publications may leave the node now.
   inline bool is_owned() const;

@@ -510,6 +510,7 @@ Result<void> ObjectHost::save(ObjectCell& cell, Deadline deadline) {
 
 Error ObjectHost::lost_writes(const ObjectCell& cell, std::uint64_t found) {
   ++cell.type().counts.lost_write_count;
+  cell.type().note_late_write(cell.id(), cell.next_version());
   log_.error("the store has lost writes that it had confirmed", {{"type", cell.type().name()},
                                                                  {"id", cell.id()},
                                                                  {"epoch", cell.epoch()},

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -118,7 +119,8 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
   if (version_is_unsure_) {
     if (auto found = find_out_version(deadline); !found) return found;
   }
-  ObjectWrite object = {.bytes = image.bytes, .wake_at = image.wake_at};
+  ObjectWrite object = {
+      .bytes = image.bytes, .wake_at = image.wake_at, .new_version = next_version()};
   if (image.is_tombstone) object.forget_at = wall_clock().now() + Store::empty_row_time;
   auto written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
   if (!written && written.error().code() == Code::aborted) {
@@ -137,7 +139,8 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
 }
 
 void ObjectCell::note_written(const Image& image) {
-  ++version_;
+  version_ = next_version();
+  type_.forget_late_write(id_);
   has_written_ = true;
   row_is_empty_ = image.is_tombstone;
   is_lost_ = image.is_tombstone && !COROLANE_SEEDED_BUG(destroyed_and_served);
@@ -155,6 +158,12 @@ void ObjectCell::note_written(const Image& image) {
   measure();
 }
 
+// After the store was set back, an earlier activation with this epoch may have a write under way,
+// which must not find the version that it replaces.
+std::uint64_t ObjectCell::next_version() const {
+  return std::max(version_, type_.late_version_of(id_)) + 1;
+}
+
 // Asks the store after a write that was refused, or whose outcome is unknown.
 Result<void> ObjectCell::find_out_version(Deadline deadline) {
   auto stored = surroundings_.store.seal(key(), epoch_, deadline);
@@ -165,7 +174,7 @@ Result<void> ObjectCell::find_out_version(Deadline deadline) {
   if (!stored) return stored.error();
   // Only we write under our epoch. So another version, unless a write of ours was late, means that
   // the store was set back.
-  const bool was_late = may_write_late_ && stored->version == version_ + 1;
+  const bool was_late = may_write_late_ && stored->version == next_version();
   const bool is_forgotten = row_is_empty_ && stored->version == 0;
   const bool is_trusted = COROLANE_SEEDED_BUG(set_back_trusted);
   if (stored->version != version_ && !was_late && !is_forgotten && !is_trusted) {

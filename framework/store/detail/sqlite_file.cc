@@ -285,13 +285,13 @@ Result<void> SqliteFile::write(const ObjectKey& key, std::uint64_t epoch, std::u
   Run put(found->is_stored ? replace_ : add_);
   if (!found->is_stored) put.key(key)->bind_number(3, key.partition);
   put.key(key)->bind_number(4, to_signed(epoch));
-  put->bind_number(5, to_signed(version + 1));
+  put->bind_number(5, to_signed(object.version_after(version)));
   if (object.wake_at) put->bind_number(6, object.wake_at->time_since_epoch().count());
   put->bind_bytes(7, object.bytes);
   if (auto stored = put->step(); !stored) return std::move(stored.error());
   written_.push_back(seal_key(key));
   if (!object.forget_at) return {};
-  return note_tombstone(key, version + 1, *object.forget_at);
+  return note_tombstone(key, object.version_after(version), *object.forget_at);
 }
 
 Result<void> SqliteFile::note_tombstone(const ObjectKey& key, std::uint64_t version,

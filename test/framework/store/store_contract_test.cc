@@ -149,6 +149,17 @@ TEST_P(StoreContractTest, AWriteThatExpectsAnotherVersionChangesNothing) {
   });
 }
 
+TEST_P(StoreContractTest, AWriteMaySkipVersions) {
+  run([](Store& store) {
+    ASSERT_TRUE(store.seal(alice, 1, soon()));
+    ASSERT_TRUE(store.write(alice, 1, 0, {.bytes = "later", .new_version = 7}, soon()));
+    EXPECT_EQ(version_of(store, alice, 1), 7u);
+    EXPECT_THAT(write(store, alice, 1, 1, "late"), fails_with(Code::aborted));
+    EXPECT_TRUE(write(store, alice, 1, 7, "next"));
+    EXPECT_EQ(version_of(store, alice, 1), 8u);
+  });
+}
+
 TEST_P(StoreContractTest, AWriteWithoutASealIsRefused) {
   run([](Store& store) {
     EXPECT_THAT(write(store, alice, 1, 0, "nobody's"), fails_with(Code::aborted));

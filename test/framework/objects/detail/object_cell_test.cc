@@ -271,6 +271,30 @@ TEST_F(ObjectCellTest, AWriteOfAnotherNodeUnderTheSameEpochIsDataLoss) {
   EXPECT_FALSE(cell_->is_active());
 }
 
+// The next activation has the same epoch, and may have stored the version that the write replaces.
+TEST_F(ObjectCellTest, AWriteThatWasUnderWayWhenTheStoreWasSetBackComesTooLate) {
+  activate_with(7);
+  const auto former = table_.tables();
+  set(8);
+  ASSERT_TRUE(save());
+  set(9);
+  store_.set_before_write([](const ObjectKey&) -> Result<void> {
+    return Error(Code::deadline_exceeded, "it is under way").with_maybe_executed();
+  });
+  EXPECT_FALSE(save());
+  table_.set_back(*former);
+  EXPECT_THAT(save(), fails_with(Code::data_loss));
+  store_.set_before_write({});
+  cell_->drop();
+  ASSERT_TRUE(activate());
+  set(10);
+  ASSERT_TRUE(save());
+  EXPECT_FALSE(table_.write(key, 1, 2, {.bytes = "late"}, Deadline::never()));
+  set(11);
+  EXPECT_TRUE(save());
+  EXPECT_EQ(stored_value(), 11);
+}
+
 TEST_F(ObjectCellTest, ALateWriteOfItsOwnIsReplaced) {
   activate_with(7);
   set(8);
