@@ -41,6 +41,8 @@ constexpr Duration think_time_max = 700ms;
 constexpr std::size_t game_length_max = 40;
 constexpr std::uint64_t payment_max = 50;
 constexpr int audit_length = 4;
+// So that the last one ends in time after the faults.
+constexpr Duration audit_time_max = 8s;
 constexpr Duration collection_interval_max = 40s;
 constexpr Duration nap_time_max = 1s;
 // A call in an outbox is repeated after a minute at the latest.
@@ -250,7 +252,8 @@ void Market::audit(std::size_t auditor) {
     AuditRequest request;
     for (int i = 0; i < audit_length; ++i) request.add_accounts(any_account(dice));
     // Not repeated by the account that asks: it fails when one of them cannot be reached.
-    const auto audited = AccountClient(router, any_account(dice)).audit(request);
+    const auto audited = AccountClient(router, any_account(dice))
+                             .audit(request, {.deadline = Deadline::after(audit_time_max)});
     if (audited && audited->least_gold() < 0) {
       cluster_.violated("an audit saw a negative amount of gold");
     }

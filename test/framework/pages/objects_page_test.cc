@@ -17,6 +17,7 @@
 #include "test/framework/counter.h"
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/pages/pages.h"
+#include "test/framework/room.h"
 #include "test/framework/test_node.h"
 
 namespace corolane::framework::detail {
@@ -113,11 +114,17 @@ class ClusterPageTest : public ObjectsPageTest {
   Member make(const std::string& name, const Placement& placement = {}) {
     NodeConfig config = test::node_config(name);
     config.cluster.zone = placement.zone;
+    config.clients.public_methods_only = false;
     Member member{.directory = std::make_shared<FaultyDirectory>(table_), .node = nullptr};
     member.node = std::make_unique<test::PagedNode>(
         config, network_, Log(LogLevel::error, [](std::string_view) {}),
         Node::Parts{.store = store_, .directory = member.directory, .clock = now});
-    member.node->host<Counter>({.placement = placement});
+    // A type has one placement.
+    if (placement == Placement()) {
+      member.node->host<Counter>();
+    } else {
+      member.node->host<test::Room>({.placement = placement});
+    }
     const auto started = member.node->start();
     EXPECT_TRUE(started) << started;
     return member;
