@@ -152,6 +152,8 @@ class Node {
   // with deadline_exceeded when calls had to be cancelled. Call it once.
   Result<void> stop(Deadline deadline);
 
+  // Until start() has succeeded.
+  bool is_starting() const { return starting_; }
   bool is_stopping() const { return stopping_; }
   // The configuration that is in effect.
   const NodeConfig& config() const { return config_; }
@@ -250,6 +252,7 @@ class Node {
   const TimePoint created_at_;
   NodeEndpoints endpoints_;
   bool started_ = false;
+  bool starting_ = true;
   bool stopping_ = false;
   Log log_;
   std::unique_ptr<detail::LogLoan> log_loan_;

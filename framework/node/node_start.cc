@@ -85,6 +85,7 @@ Result<void> Node::start() {
     close_all(Deadline::after(close_time_max));
     return ready;
   }
+  starting_ = false;
   warn_of_open_methods();
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},

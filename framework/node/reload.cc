@@ -45,6 +45,10 @@ Result<std::vector<config::Change>> Reload::reload() {
         Code::failed_precondition,
         "a recorded node keeps its configuration: a reload would not be part of the recording");
   }
+  // Its parts are not all there, and its services keep what they were made with.
+  if (node_.is_starting()) {
+    return Error(Code::unavailable, "the node has not started yet: try again once it serves");
+  }
   if (node_.is_stopping()) return Error(Code::unavailable, "the node is stopping");
   return source_.reload(node_);
 }

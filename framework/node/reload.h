@@ -51,7 +51,7 @@ class Reload {
 
   // Reloads, one at a time, and logs the result. Suspends, whether or not the calling task is
   // cancelled. Fails as ConfigSource::reload(), with failed_precondition when the node is recorded
-  // or replayed, and with unavailable when it is stopping.
+  // or replayed, and with unavailable when it is starting or stopping.
   Result<std::vector<config::Change>> run();
 
   const ConfigSource& source() const { return source_; }

@@ -49,7 +49,15 @@ class Fort {
  public:
   using Program = framework::detail::TypedProgram<void, const framework::Live<FortConfig>&>;
 
+  struct NotStarted {};
+  // The node is set up, and start() starts it.
+  static constexpr NotStarted not_started{};
+
   explicit Fort(std::string_view text, framework::Reload::Options options = {})
+      : Fort(text, not_started, std::move(options)) {
+    start();
+  }
+  Fort(std::string_view text, NotStarted, framework::Reload::Options options = {})
       : log_(framework::LogLevel::debug,
              [this](std::string_view line) { lines_.emplace_back(line); }) {
     write(text);
@@ -63,6 +71,9 @@ class Fort {
     reload_ = std::make_shared<framework::Reload>(program_, *node_, std::move(options));
     framework::add_config_pages(node_->admin(), reload_);
     EXPECT_TRUE(program_.set_up(*node_));
+  }
+
+  void start() {
     const auto started = node_->start();
     EXPECT_TRUE(started) << started;
   }

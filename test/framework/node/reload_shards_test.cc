@@ -6,11 +6,16 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
 #include "coroutine/testing/temporary_folder.h"
+#include "framework/node/reload.h"
 #include "framework/run/run_main.h"
 #include "net/testing/certificates.h"
 #include "test/fixtures/real_loop.h"
@@ -29,7 +34,11 @@ constexpr std::size_t shard_count = 3;
 // A node that records the number of guards that each shard sees.
 class ShardedFort {
  public:
-  explicit ShardedFort(net::Network& network) : files_(authority_.issue({.dns_names = {"fort"}})) {
+  // `while_starting` runs in a task as soon as the start of the node suspends.
+  explicit ShardedFort(
+      net::Network& network,
+      const std::function<void(ShardedFort& fort)>& while_starting = [](auto&) {})
+      : files_(authority_.issue({.dns_names = {"fort"}})) {
     write(4);
     const auto loaded = program_.load(
         path(),
@@ -37,9 +46,12 @@ class ShardedFort {
                       "node.admin.listen=127.0.0.1:0", "node.store.kind=memory",
                       "node.log_level=error", "node.shards=" + std::to_string(shard_count)}});
     EXPECT_TRUE(loaded) << loaded;
-    node_.emplace(program_.node_config(), network, Log(LogLevel::error));
+    node_.emplace(program_.node_config(), network, Log(LogLevel::error, [](std::string_view) {}));
+    reload_.emplace(program_, *node_, Reload::Options{});
     EXPECT_TRUE(program_.set_up(*node_));
+    auto meanwhile = coroutine::spawn("while starting", [&] { while_starting(*this); });
     const auto started = node_->start();
+    EXPECT_TRUE(meanwhile.join(Deadline::never()));
     EXPECT_TRUE(started) << started;
     EXPECT_TRUE(node_->on_each_shard([this](Shard& shard) -> Result<void> {
       on_shards_[shard.index()] = live_->on(shard);
@@ -58,7 +70,7 @@ class ShardedFort {
   std::string path() const { return folder_.path() / "fort.yaml"; }
   const test::CertificateFiles& files() const { return files_; }
 
-  Result<std::vector<config::Change>> reload() { return program_.reload(*node_); }
+  Result<std::vector<config::Change>> reload() { return reload_->run(); }
 
   std::vector<int> guards() {
     std::vector<int> seen(shard_count);
@@ -79,6 +91,7 @@ class ShardedFort {
   std::vector<std::optional<Live<FortConfig>>> on_shards_{shard_count};
   Program program_{Program::Setup([this](Node&, const auto& live) { live_ = live; })};
   std::optional<Node> node_;
+  std::optional<Reload> reload_;
 };
 
 TEST(ReloadShardsTest, AllShardsSeeTheNewSnapshot) {
@@ -91,6 +104,19 @@ TEST(ReloadShardsTest, AllShardsSeeTheNewSnapshot) {
       ASSERT_TRUE(changes) << changes;
       EXPECT_THAT(fort.guards(), Each(guards));
     }
+  });
+}
+
+// Its first shard is not open, and the thread of the second is not ready.
+TEST(ReloadShardsTest, ANodeWhoseThreadsStartRefuses) {
+  test::run_on_real_loop([](test::RealLoop& real) {
+    ShardedFort fort(real.network, [](ShardedFort& starting) {
+      starting.write(5);
+      EXPECT_THAT(starting.reload(), test::fails_with(Code::unavailable));
+    });
+    EXPECT_THAT(fort.guards(), Each(4));
+    ASSERT_TRUE(fort.reload());
+    EXPECT_THAT(fort.guards(), Each(5));
   });
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "coroutine/testing/matchers.h"
 #include "framework/run/run_main.h"
 #include "test/framework/fort.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using config::Change;
+using test::fails_with;
 using test::Fort;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -140,6 +142,18 @@ TEST(ReloadTest, ARecordedNodeKeepsItsConfiguration) {
   EXPECT_EQ(changes.error().code(), Code::failed_precondition);
   EXPECT_EQ(fort.seen().guards, 4);
   EXPECT_THAT(fort.page("/config").body, Not(HasSubstr("fort.yaml")));
+}
+
+TEST(ReloadTest, ANodeThatHasNotStartedRefusesAndKeepsAllValuesUntilItIsAskedAgain) {
+  Fort fort(original, Fort::not_started);
+  fort.write("fort: {guards: 5}\n");
+  EXPECT_THAT(fort.reload(), fails_with(Code::unavailable));
+  EXPECT_THAT(fort.log_lines().back(), HasSubstr("try again once it serves"));
+  fort.start();
+  EXPECT_EQ(fort.seen().guards, 4);
+  EXPECT_THAT(fort.page("/config").body, testing::ContainsRegex("\nfort\\.guards +4 +live +- "));
+  ASSERT_TRUE(fort.reload());
+  EXPECT_EQ(fort.seen().guards, 5);
 }
 
 TEST(ReloadTest, ThePageShowsEachKeyWithItsOriginAndWhetherItIsLive) {
