@@ -15,6 +15,9 @@
 namespace corolane::rpc {
 namespace {
 
+// A stack may be free at any time.
+constexpr std::chrono::milliseconds retry_without_stack_after(1);
+
 // An error that an early retry will not fix: the peer rejects us, or is not a server.
 bool is_lasting(const Error& error) {
   switch (error.code()) {
@@ -59,7 +62,11 @@ void Client::Impl::close() {
 Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
   while (!is_connected()) {
     if (closed_) return *closed_;
-    start_connecting();
+    if (auto started = start_connecting(); !started) {
+      return std::move(started.error())
+          .with_context("no connection to " + peer_name_)
+          .with_retry_after(retry_without_stack_after);
+    }
     if (is_hopeless()) return unreachable();
     const Deadline hope = Deadline::at(disconnected_at_ + options_.unreachable_after);
     ++waiting_count_;
@@ -78,10 +85,16 @@ Result<void> Client::Impl::wait_until_connected(Deadline deadline) {
   while (!is_connected()) {
     if (closed_) return *closed_;
     if (failed_attempt_count_ != failed_before) return *last_failure_;
-    start_connecting();
-    if (auto waited = waiting_.wait(deadline); !waited) {
-      return std::move(waited.error()).with_context("connect to " + peer_name_);
+    if (auto started = start_connecting(); !started) {
+      return std::move(started.error()).with_context("connect to " + peer_name_);
     }
+    // So soon after a failure no attempt begins: this caller begins the next one.
+    const Deadline next = is_connecting_ ? Deadline::never() : Deadline::at(next_attempt_at_);
+    auto waited = waiting_.wait(earlier(deadline, next));
+    if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
+      continue;
+    }
+    return std::move(waited.error()).with_context("connect to " + peer_name_);
   }
   return {};
 }
@@ -100,14 +113,14 @@ Error Client::Impl::unreachable() const {
       .with_retry_after(std::max(until_next, std::chrono::milliseconds(1)));
 }
 
-void Client::Impl::start_connecting() {
-  if (is_connecting_ || closed_ || now() < next_attempt_at_) return;
+Result<void> Client::Impl::start_connecting() {
+  if (is_connecting_ || closed_ || now() < next_attempt_at_) return {};
   is_connecting_ = true;
   if (!last_failure_) disconnected_at_ = now();
   auto spawned = tasks_.spawn("rpc connect", [this] { keep_connecting(); });
-  if (spawned) return;
+  if (spawned) return {};
   is_connecting_ = false;
-  last_failure_ = std::move(spawned.error());
+  return std::move(spawned.error());
 }
 
 // Runs until there is a connection, or until the server counts as unreachable.
@@ -181,9 +194,9 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   if (reason != nullptr) last_failure_ = *reason;
   handshake_ended_.set();
   if (closed_) return;
-  // Reconnects ahead of the next call, unless the peer rejected us for good; then the next call
-  // does.
-  if (reason == nullptr || !is_lasting(*reason)) start_connecting();
+  // Reconnects ahead of the next call, unless the peer rejected us for good or there is no stack;
+  // then the next call does.
+  if (reason == nullptr || !is_lasting(*reason)) static_cast<void>(start_connecting());
 }
 
 void Client::Impl::over(detail::ClientConnection& connection) {

@@ -82,7 +82,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
                       Deadline deadline);
 
   // Connecting.
-  void start_connecting();
+  // Unless a task connects already, or failed a moment ago. Fails without a stack: then nobody
+  // connects, and the caller does not wait for that.
+  Result<void> start_connecting();
   void keep_connecting();
   Result<void> connect_once();
   bool is_hopeless() const;

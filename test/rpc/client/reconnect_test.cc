@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
+#include "coroutine/virtual_time.h"
 #include "test/rpc/echo_service.h"
 
 namespace corolane::test {
@@ -195,6 +197,41 @@ TEST(ReconnectTest, CallersThatWaitAreBounded) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   EXPECT_THAT(EchoClient(*connection).echo(make_echo("")), fails_with(Code::resource_exhausted));
   ASSERT_TRUE(callers.join(Deadline::never()));
+}
+
+TEST(ReconnectTest, CallersFailAtOnceWithoutAStackToConnectOn) {
+  coroutine::VirtualTime time;
+  coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 16, .control_count = 0}});
+  const auto ran = scheduler.run("main", [] {
+    EchoWorld world;
+    rpc::Client client(world.network, {"server", 1}, {});
+    coroutine::TaskGroup load;
+    while (load.spawn("load", [] { static_cast<void>(coroutine::sleep_for(1h)); })) continue;
+    const TimePoint start = now();
+    EXPECT_THAT(client.wait_until_connected(Deadline::after(5s)),
+                fails_with(Code::resource_exhausted));
+    const auto reply = EchoClient(client).echo(make_echo(""), {.deadline = Deadline::after(5s)});
+    ASSERT_THAT(reply, fails_with(Code::resource_exhausted));
+    EXPECT_TRUE(reply.error().not_executed());
+    EXPECT_GT(reply.error().retry_after(), 0ms);
+    EXPECT_EQ(now(), start);
+    load.cancel_and_join();
+    EXPECT_TRUE(EchoClient(client).echo(make_echo("")));
+  });
+  EXPECT_TRUE(ran) << ran;
+}
+
+// Calls do not wait that long, so no task connects meanwhile.
+TEST(ReconnectTest, AWaitForTheConnectionMakesTheNextAttemptWhenThatIsDue) {
+  EchoWorld world;
+  auto connection = world.connect({.reconnect_delay_min = 1s, .unreachable_after = 0ms});
+  ASSERT_TRUE(world.server.stop(Deadline::after(1s)));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  rpc::Server second(world.network);
+  ASSERT_TRUE(second.add(world.service));
+  ASSERT_TRUE(second.listen({"server", 1}, {.door = rpc::Door::nodes}));
+  const auto connected = connection->wait_until_connected(Deadline::after(5s));
+  EXPECT_TRUE(connected) << connected;
 }
 
 }  // namespace
