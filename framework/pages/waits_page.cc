@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
-#include "coroutine/task_group.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/object_waits.h"
@@ -27,8 +26,9 @@ using namespace std::chrono_literals;
 
 // The limit for each shard.
 constexpr std::uint32_t wait_count_max = 5'000;
-// A stuck node does not answer; the others are shown without it.
-constexpr Duration answer_time_max = 2s;
+// A stuck node does not answer; the others are shown without it. Of many stuck nodes the last ones
+// are not even asked.
+constexpr NodePeers::AskTimes ask_times = {.each = 2s, .all = 5s};
 constexpr std::size_t wait_rows_max = 1'000;
 constexpr std::size_t drawn_count_max = 60;
 
@@ -51,40 +51,26 @@ struct Waits {
 
 // --- From where they come
 
-Result<WaitsReply> ask(Node& node, const Member& member, std::size_t shard) {
-  const Deadline deadline = Deadline::after(answer_time_max);
-  const auto client = node.peers().connect(member, shard, deadline);
-  if (!client) return client.error();
+Result<WaitsReply> ask(rpc::Client& client, Deadline deadline) {
   WaitsRequest request;
   request.set_count_max(wait_count_max);
-  return InspectionClient(**client).waits(request, {.deadline = deadline});
-}
-
-void ask(Node& node, const Member& member, std::size_t shard, Waits& waits) {
-  const auto reply = ask(node, member, shard);
-  if (reply) {
-    waits.add(member.name, *reply);
-  } else {
-    waits.silent_nodes.insert(member.name + ", shard " + std::to_string(shard) + ": " +
-                              reply.error().to_string());
-  }
+  return InspectionClient(client).waits(request, {.deadline = deadline});
 }
 
 void ask_others(Node& node, Waits& waits) {
   if (node.cluster() == nullptr) return;
   const auto view = node.cluster()->view();
-  coroutine::TaskGroup asking;
-  for (const Member& member : view->members()) {
-    if (member.epoch == node.cluster()->epoch()) continue;
-    for (std::size_t shard = 0; shard < member.shards.size(); ++shard) {
-      auto spawned = asking.spawn(
-          "ask who waits", [&node, &member, shard, &waits] { ask(node, member, shard, waits); },
-          {.purpose = coroutine::StackPool::Purpose::control});
-      if (!spawned) waits.silent_nodes.insert(member.name + ": " + spawned.error().to_string());
-    }
-  }
-  // A cancelled page does not wait for the answers.
-  static_cast<void>(asking.join(Deadline::never()));
+  node.peers().ask_others(
+      *view, node.cluster()->epoch(), ask_times,
+      [&waits](const Member& member, std::size_t shard, const auto& client, Deadline deadline) {
+        const auto reply = client ? ask(**client, deadline) : Result<WaitsReply>(client.error());
+        if (reply) {
+          waits.add(member.name, *reply);
+        } else {
+          waits.silent_nodes.insert(member.name + ", shard " + std::to_string(shard) + ": " +
+                                    reply.error().to_string());
+        }
+      });
 }
 
 Result<Waits> gather(Node& node) {

@@ -21,8 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A node that does not answer in this time takes no part.
-constexpr Duration load_answer_time_max = 5s;
+// A node that does not answer in this time takes no part, and many such nodes end the question
+// long before the next one.
+constexpr NodePeers::AskTimes ask_times = {.each = 5s, .all = 30s};
 constexpr Duration pin_commit_time_max = 2s;
 
 constexpr coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
@@ -66,19 +67,15 @@ bool Balancing::is_oldest() const {
 std::vector<NodeLoad> Balancing::ask_all() {
   const auto view = cluster_.view();
   std::map<std::string, Told> told;
-  coroutine::TaskGroup asking;
-  for (const Member& member : view->members()) {
-    Told& its = told[member.name];
-    its.load.node = member.name;
-    if (member.epoch == cluster_.epoch()) continue;
-    for (std::size_t shard = 0; shard < member.shards.size(); ++shard) {
-      auto spawned = asking.spawn(
-          "ask for loads", [&, shard] { its.add(*view, ask(member, shard)); }, control);
-      if (!spawned) its.is_whole = false;
-    }
-  }
+  for (const Member& member : view->members()) told[member.name].load.node = member.name;
   const auto own = own_loads();
-  static_cast<void>(asking.join(Deadline::never()));
+  peers_.ask_others(*view, cluster_.epoch(), ask_times,
+                    [&](const Member& member, std::size_t, const auto& client, Deadline deadline) {
+                      const auto reply =
+                          client ? InspectionClient(**client).loads({}, {.deadline = deadline})
+                                 : Result<LoadsReply>(client.error());
+                      told[member.name].add(*view, reply);
+                    });
   Told& its = told[cluster_.self().name];
   its.is_whole = own.has_value();
   if (own) {
@@ -89,13 +86,6 @@ std::vector<NodeLoad> Balancing::ask_all() {
     if (each.is_whole) loads.push_back(std::move(each.load));
   }
   return loads;
-}
-
-Result<LoadsReply> Balancing::ask(const Member& member, std::size_t shard) {
-  const Deadline deadline = Deadline::after(load_answer_time_max);
-  const auto client = peers_.connect(member, shard, deadline);
-  if (!client) return client.error();
-  return InspectionClient(**client).loads({}, {.deadline = deadline});
 }
 
 // Fails when one of the shards hangs.

@@ -44,7 +44,6 @@ class Balancing {
   void balance();
   bool is_oldest() const;
   std::vector<NodeLoad> ask_all();
-  Result<LoadsReply> ask(const Member& member, std::size_t shard);
   Result<std::vector<LoadsReply>> own_loads();
 
   Cluster& cluster_;

@@ -12,9 +12,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/cluster/cluster_view.h"
@@ -46,6 +49,19 @@ class NodePeers {
   // it is connected. Fails as rpc::Client::connect().
   Result<std::shared_ptr<rpc::Client>> connect(const Member& member, std::size_t shard,
                                                Deadline deadline);
+  // Passes the client of each shard of the other nodes to `ask`, or the error when there is none,
+  // several at a time, each in a task of its own and until `deadline`. Suspends until all are
+  // asked, at most for `times.all`. Those that had no turn by then, or because the caller was
+  // cancelled or there was no stack, are passed with that error. `view` outlives the call.
+  using Ask =
+      std::function<void(const Member& member, std::size_t shard,
+                         const Result<std::shared_ptr<rpc::Client>>& client, Deadline deadline)>;
+  struct AskTimes {
+    Duration each;  // The limit for one shard: it may hang.
+    Duration all;
+  };
+  void ask_others(const ClusterView& view, std::uint64_t own_epoch, const AskTimes& times,
+                  const Ask& ask);
   // Closes the connections to nodes that are gone. Never suspends.
   void keep_only(const ClusterView& view) { clients_.keep_only(view); }
 
