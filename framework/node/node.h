@@ -245,7 +245,7 @@ class Node {
   // Leaves out the shards that hang.
   std::size_t running_call_count();
 
-  NodeConfig config_;  // Other threads read the keys that are not live.
+  NodeConfig config_;  // Shards read it while they are made and opened; a reload writes to it.
   net::Network& network_;
   coroutine::Scheduler& scheduler_;
   const std::unique_ptr<const Parts> parts_;

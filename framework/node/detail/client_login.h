@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "coroutine/base/result.h"
 #include "framework/node/node_config.h"
@@ -21,10 +22,10 @@ namespace corolane::framework::detail {
 
 class ClientLogin {
  public:
-  // Both references outlive it. With a login of the program, tokens and certificates are that
-  // login's to judge. The clock says when a token has expired.
-  ClientLogin(const LoginConfig& config, const rpc::Login& program, const WallClock& clock)
-      : config_(config), program_(program), clock_(clock) {}
+  // `program` outlives it. With a login of the program, tokens and certificates are that login's to
+  // judge. The clock says when a token has expired.
+  ClientLogin(LoginConfig config, const rpc::Login& program, const WallClock& clock)
+      : config_(std::move(config)), program_(program), clock_(clock) {}
 
   // Reads the keys. Fails with invalid_argument when they cannot be used, and with
   // failed_precondition when no client could log in, or when the configuration asks for what the
@@ -42,7 +43,7 @@ class ClientLogin {
   Result<rpc::JwtKeys> read_keys() const;
   Result<rpc::Principal> claimed(std::string_view token, const rpc::LoginPeer& peer) const;
 
-  const LoginConfig& config_;
+  const LoginConfig config_;
   const rpc::Login& program_;
   const WallClock clock_;
   std::optional<rpc::JwtVerifier> verifier_;  // Empty when tokens are refused.
