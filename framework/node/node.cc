@@ -112,7 +112,9 @@ void Node::observe() {
   if (has_control_loop()) schedulers.push_back(&scheduler_);
   stall_watchdog_ = std::make_unique<detail::StallWatchdog>(
       std::move(schedulers),
-      detail::StallWatchdog::Options{.stall_time_min = config_.stall_time_min}, log_);
+      detail::StallWatchdog::Options{.stall_time_min = config_.stall_time_min,
+                                     .control_is_last = has_control_loop()},
+      log_);
 }
 
 void Node::run_beside(const std::function<void()>& work) {

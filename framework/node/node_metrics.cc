@@ -11,6 +11,7 @@
 #include "framework/node/detail/balancing.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node.h"
+#include "framework/node/shard_metrics.h"
 #include "framework/telemetry/version.h"
 
 namespace corolane::framework {
@@ -70,6 +71,14 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
               {}, statistics.refusal_count);
 }
 
+// It has stacks of its own, which the sums over the shards do not show.
+void collect_control_thread(const Node& node, MetricWriter& out) {
+  if (!node.has_control_loop()) return;
+  MetricWriter control;
+  collect_coroutines(node.scheduler(), control);
+  out.add_apart(control, {.name = "thread", .value = "control"});
+}
+
 // Known without the help of the shards.
 void collect_silence(const Node& node, MetricWriter& out) {
   for (std::size_t shard = 0; shard < node.shard_count(); ++shard) {
@@ -86,6 +95,7 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
     collect_node(node, out);
     collect_stalls(node.stall_watchdog(), out);
     collect_silence(node, out);
+    collect_control_thread(node, out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
     out.counter("corolane_cluster_partitions_balanced_total",
                 "Partitions that this node has moved among the nodes, to relieve full shards.", {},

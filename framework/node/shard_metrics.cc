@@ -31,7 +31,7 @@ constexpr auto lateness_bounds_us = std::to_array<std::uint64_t>(
 constexpr MetricBuckets lateness_buckets = {.bounds = lateness_bounds_us, .units_per_base = 1e6};
 constexpr MetricBuckets switch_buckets = {.bounds = switch_bounds_ns, .units_per_base = 1e9};
 
-void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
+void collect_scheduler(coroutine::Scheduler& scheduler, MetricWriter& out) {
   const auto statistics = scheduler.statistics();
   out.gauge("corolane_coroutine_tasks", "Tasks that exist.", {}, statistics.task_count);
   out.gauge("corolane_coroutine_tasks_peak", "Peak number of tasks; the sum of the shards' peaks.",
@@ -192,10 +192,14 @@ void collect_http(const net::HttpServer* server, MetricWriter& out) {
 
 }  // namespace
 
+void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out) {
+  collect_scheduler(scheduler, out);
+  collect_stacks(scheduler.stacks(), out);
+}
+
 void add_shard_metrics(Metrics& metrics, const Shard& shard) {
   metrics.add([&shard](MetricWriter& out) {
     collect_coroutines(shard.scheduler(), out);
-    collect_stacks(shard.scheduler().stacks(), out);
     collect_door(shard.client_door().statistics(), out);
     collect_http(shard.http_server(), out);
     collect_server(shard.rpc_server().statistics(), out);

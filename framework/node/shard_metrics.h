@@ -6,6 +6,10 @@
 
 #include "framework/telemetry/metrics.h"
 
+namespace corolane::coroutine {
+class Scheduler;
+}
+
 namespace corolane::framework {
 
 class Shard;
@@ -14,5 +18,8 @@ class Shard;
 // are built on them. A node's peak is the sum of its shards' peaks, which it may never have
 // reached.
 void add_shard_metrics(Metrics& metrics, const Shard& shard);
+
+// Those of the coroutines of one thread, whether it is that of a shard. Called there.
+void collect_coroutines(coroutine::Scheduler& scheduler, MetricWriter& out);
 
 }  // namespace corolane::framework

@@ -26,7 +26,7 @@ std::vector<std::string> obstacles_of(Node& node) {
     obstacles.push_back(silence_text(node, silence));
     is_stuck = false;
   }
-  // That of a node without a control thread.
+  // That of a node without a control thread, or the control thread itself until a moment ago.
   if (is_stuck) obstacles.emplace_back("a loop is stuck; see /stalls");
   return obstacles;
 }

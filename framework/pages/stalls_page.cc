@@ -30,7 +30,7 @@ Json stall_json(const Stall& stall, const Frames& frames) {
   const coroutine::TaskAddress address{.scheduler = static_cast<std::uint32_t>(stall.shard),
                                        .id = doing.task};
   return {{"number", stall.number},
-          {"shard", stall.shard},
+          {"shard", stall.is_control ? Json("control") : Json(stall.shard)},
           {"begun_at", utc_text(stall.begun_at)},
           {"seconds", rounded(in_seconds(stall.lasted), 10'000)},
           {"is_going_on", stall.is_going_on},

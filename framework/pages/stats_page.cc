@@ -241,6 +241,18 @@ Json shards_section(const FromShards<ShardStatistics>& shards) {
   return rows;
 }
 
+// Not part of the sums.
+Json control_section(const Scheduler& scheduler) {
+  const Scheduler::Statistics statistics = scheduler.statistics();
+  const StackPool::Statistics stacks = scheduler.stacks().statistics();
+  return {{"thread_cpu_seconds", in_seconds(thread_cpu(scheduler))},
+          {"tasks", statistics.task_count},
+          {"switches", statistics.switch_count},
+          {"stacks_in_use", stacks.in_use_count},
+          {"stacks_cap", stacks.count_max},
+          {"stacks_refused", stacks.refused_count}};
+}
+
 Json stalls_section(const Node& node) {
   const auto statistics = node.stall_watchdog() == nullptr ? StallWatchdog::Statistics()
                                                            : node.stall_watchdog()->statistics();
@@ -266,6 +278,7 @@ Result<net::HttpResponse> stats_page(Node& node, const net::HttpRequest& request
                {"objects", {{"active", sum.active_count}}},
                {"stalls", stalls_section(node)},
                {"shards", std::move(rows)}};
+  if (node.has_control_loop()) page["control"] = control_section(node.scheduler());
   name_silent_shards(page, node, shards->silent);
   return json_response(page);
 }

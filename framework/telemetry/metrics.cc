@@ -158,6 +158,15 @@ void MetricWriter::add(const MetricWriter& other) {
   }
 }
 
+void MetricWriter::add_apart(const MetricWriter& other, const MetricLabel& label) {
+  const std::string suffix = labels_text({label});
+  for (const auto& [name, theirs] : other.families_) {
+    for (const auto& [labels, values] : theirs.series) {
+      add_series(name, theirs.kind, labels.empty() ? suffix : labels + "," + suffix, values);
+    }
+  }
+}
+
 std::string MetricWriter::text() const {
   std::string text;
   for (const auto& [name, family] : families_) {

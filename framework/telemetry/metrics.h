@@ -74,6 +74,8 @@ class MetricWriter {
 
   // Adds the samples of another shard: a series that both have becomes the sum of the two.
   void add(const MetricWriter& other);
+  // Adds the samples of another thread as series of their own, which have one more label.
+  void add_apart(const MetricWriter& other, const MetricLabel& label);
 
   // Families by name, each with HELP and TYPE once and its series by labels.
   std::string text() const;

@@ -104,6 +104,7 @@ void StallWatchdog::look(Watched& watched, std::size_t shard, TimePoint time) {
 void StallWatchdog::begin_stall(Watched& watched, std::size_t shard, TimePoint time) {
   Stall stall{.number = 0,
               .shard = shard,
+              .is_control = options_.control_is_last && shard + 1 == watched_.size(),
               .begun_at = time_of_day() - (time - watched.since),
               .lasted = time - watched.since,
               .is_going_on = true,
@@ -136,7 +137,7 @@ void StallWatchdog::tell(const Stall& stall, TimePoint time) {
   logged_at_.push_back(time);
   const coroutine::Interruption doing = stall.doing.value_or(coroutine::Interruption());
   log_.warning("the loop does not turn: a handler computes for long, or blocks the thread",
-               {{"shard", stall.shard},
+               {{"shard", stall.is_control ? "control" : std::to_string(stall.shard)},
                 {"for", stall.lasted},
                 {"task", doing.task_name.empty() ? "-" : doing.task_name},
                 {"object", doing.note.empty() ? "-" : doing.note},

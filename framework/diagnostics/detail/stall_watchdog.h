@@ -34,11 +34,14 @@ class StallWatchdog {
     Duration stuck_time_min = std::chrono::seconds(1);
     std::size_t logged_per_minute_max = 5;
     std::size_t kept_count = 32;  // Stalls with their stacks.
+    // The last loop is that of the control thread, which is no shard.
+    bool control_is_last = false;
   };
 
   struct Stall {
     std::uint64_t number = 0;  // Starts at 1.
-    std::size_t shard = 0;
+    std::size_t shard = 0;     // As in the ids of its tasks.
+    bool is_control = false;   // It is no shard.
     std::chrono::sys_time<Duration> begun_at;
     Duration lasted{};  // So far, while is_going_on; precise to a few ms.
     bool is_going_on = true;
@@ -52,7 +55,7 @@ class StallWatchdog {
     Duration time{};  // The sum of all ended stalls.
   };
 
-  // The schedulers, by number of their shard, that of the control thread last, run until after its
+  // The schedulers, by number of their shard, that of a control thread last, run until after its
   // end, and `log` outlives it.
   StallWatchdog(std::vector<coroutine::Scheduler*> schedulers, const Options& options, Log& log);
   StallWatchdog(const StallWatchdog&) = delete;

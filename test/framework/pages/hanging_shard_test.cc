@@ -92,8 +92,15 @@ class HangingShard {
 
   void look_before() {
     EXPECT_EQ(get("/ready").body, "ready\n");
-    EXPECT_EQ(json("/stats")["shards"].size(), 2U);
-    EXPECT_THAT(get("/metrics").body, HasSubstr("\ncorolane_rpc_connections 0\n"));
+    const Json stats = json("/stats");
+    EXPECT_EQ(stats["shards"].size(), 2U);
+    EXPECT_GT(stats["control"]["tasks"], 0);
+    EXPECT_GT(stats["control"]["stacks_cap"], stats["control"]["stacks_in_use"]);
+    const std::string metrics = get("/metrics").body;
+    EXPECT_THAT(metrics, HasSubstr("\ncorolane_rpc_connections 0\n"));
+    EXPECT_THAT(metrics, HasSubstr("\ncorolane_coroutine_stacks_refused_total 0\n"));
+    EXPECT_THAT(metrics,
+                HasSubstr("\ncorolane_coroutine_stacks_refused_total{thread=\"control\"} 0\n"));
   }
 
   void look_meanwhile() {

@@ -147,6 +147,22 @@ TEST(MetricsTest, MetricsOfSeveralShardsAreAddedUp) {
             "# HELP only_two Of one shard.\n# TYPE only_two gauge\nonly_two 0.5\n");
 }
 
+TEST(MetricsTest, AThreadApartHasALabelOfItsOwn) {
+  MetricWriter shard;
+  shard.gauge("stacks", "Stacks.", {{"state", "idle"}}, 5);
+  shard.gauge("tasks", "Tasks.", {}, 3);
+  MetricWriter all;
+  all.add_apart(shard, {"thread", "control"});
+  all.add(shard);
+  EXPECT_EQ(all.text(),
+            "# HELP stacks Stacks.\n# TYPE stacks gauge\n"
+            "stacks{state=\"idle\"} 5\n"
+            "stacks{state=\"idle\",thread=\"control\"} 5\n"
+            "# HELP tasks Tasks.\n# TYPE tasks gauge\n"
+            "tasks 3\n"
+            "tasks{thread=\"control\"} 3\n");
+}
+
 TEST(MetricsDeathTest, BrokenRulesAreBugsThatNameTheMetric) {
   MetricWriter out;
   out.gauge("rooms", "Open rooms.", {}, 1);

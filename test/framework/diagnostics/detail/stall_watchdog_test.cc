@@ -74,6 +74,7 @@ TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
       wait_for_the_end(watchdog);
     }
     const auto stalls = watchdog.last_stalls();
+    EXPECT_FALSE(stalls.front().is_control);
     // A busy machine may hold up the loop between two handlers, too.
     ASSERT_THAT(stalls, SizeIs(Ge(50)));
     EXPECT_GE(watchdog.statistics().time, 50 * 20ms);
@@ -99,6 +100,18 @@ TEST(StallWatchdogTest, EachBusyHandlerIsNamed) {
   if (!test::under_sanitizer) {
     EXPECT_THAT(lines.all().front(), HasSubstr("keep_the_loop"));
   }
+}
+
+TEST(StallWatchdogTest, AStallOfTheControlThreadIsNamedAsThat) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {.control_is_last = true}, log);
+    auto page = coroutine::spawn("a page", [&] { keep_the_loop(watchdog); });
+    ASSERT_TRUE(page.join(Deadline::never()));
+    EXPECT_TRUE(watchdog.last_stalls().back().is_control);
+  });
+  EXPECT_THAT(lines.all().front(), HasSubstr("shard=control "));
 }
 
 TEST(StallWatchdogTest, ATaskThatSleepsOrYieldsIsNotAStall) {
