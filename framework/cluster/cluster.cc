@@ -404,6 +404,9 @@ void Cluster::check_placement() {
     const Deadline deadline = Deadline::after(options_.partitions.commit_time_max);
     const auto nodes = directory_.list_since(ClusterTable::nodes_prefix(), checked_to_, deadline);
     if (nodes && !table_.has_nodes(*nodes)) look_again_.set();
+    const auto drains =
+        directory_.list_since(ClusterTable::all_draining_prefix(), checked_to_, deadline);
+    if (drains && !table_.has_draining(*drains)) look_again_.set();
     const auto pins = directory_.list_since(ClusterTable::all_pins_prefix(), checked_to_, deadline);
     if (pins && !table_.has_pins(*pins)) look_again_.set();
   }

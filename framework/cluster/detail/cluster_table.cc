@@ -215,6 +215,14 @@ bool ClusterTable::has_nodes(const Directory::Recent& recent) const {
          std::ranges::all_of(recent.entries, is_known);
 }
 
+bool ClusterTable::has_draining(const Directory::Recent& recent) const {
+  if (revision_ > recent.revision) return true;
+  const auto is_known = [this](const Directory::Entry& entry) {
+    return draining_.contains(std::string_view(entry.key).substr(all_draining_prefix().size()));
+  };
+  return draining_.size() == recent.entry_count && std::ranges::all_of(recent.entries, is_known);
+}
+
 bool ClusterTable::has_pins(const Directory::Recent& recent) const {
   if (revision_ > recent.revision) return true;
   const auto is_known = [this](const Directory::Entry& entry) {

@@ -67,6 +67,7 @@ class ClusterTable {
   static std::string node_key(std::string_view name) { return key("nodes/", name); }
   static std::string nodes_prefix() { return node_key({}); }
   static std::string draining_key(std::string_view name) { return key("draining/", name); }
+  static std::string all_draining_prefix() { return draining_key({}); }
   static std::string partition_key(const Placement& placement, Partition partition);
   static std::string all_pins_prefix() { return key("pins/", {}); }
   static std::string pin_key(const Placement& placement, Partition partition);
@@ -94,7 +95,8 @@ class ClusterTable {
   // Whether it has the same nodes: `recent` is what has changed of them since a time at which it
   // had all of them. True when nothing is known of that, since the table is the newer one.
   bool has_nodes(const Directory::Recent& recent) const;
-  // The same for the pins.
+  // The same for the marks of nodes that drain, and for the pins.
+  bool has_draining(const Directory::Recent& recent) const;
   bool has_pins(const Directory::Recent& recent) const;
   // That of its own store, for a node that hosts objects. Other nodes know it from those that do.
   void set_partition_count(std::size_t count) {

@@ -410,6 +410,22 @@ TEST_F(ClusterTableTest, TheNodesOfADirectoryAreCompared) {
   EXPECT_TRUE(table_.has_nodes({.revision = 4, .entry_count = 1})) << "the table is the newer one";
 }
 
+TEST_F(ClusterTableTest, TheDrainingNodesOfADirectoryAreCompared) {
+  put("nodes/a.1", whole_node, 3);
+  put("draining/a.1", "", 4);
+  const auto mark = [](std::string key) {
+    return Directory::Entry{.key = std::move(key), .value = "", .created_at = 9, .modified_at = 9};
+  };
+  EXPECT_TRUE(table_.has_draining({.revision = 9, .entry_count = 1}));
+  EXPECT_TRUE(
+      table_.has_draining({.revision = 9, .entry_count = 1, .entries = {mark("draining/a.1")}}));
+  EXPECT_FALSE(table_.has_draining({.revision = 9, .entry_count = 0})) << "one has gone";
+  EXPECT_FALSE(
+      table_.has_draining({.revision = 9, .entry_count = 1, .entries = {mark("draining/b.1")}}))
+      << "one has come, and one has gone";
+  EXPECT_TRUE(table_.has_draining({.revision = 3, .entry_count = 0})) << "the table is newer";
+}
+
 TEST_F(ClusterTableTest, AWatchBeginsBeforeTheFirstChangeThatMayBeMissing) {
   EXPECT_EQ(table_.next_to_watch(), 1U);
   table_.load({.revision = 20});
