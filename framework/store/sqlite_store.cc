@@ -116,9 +116,13 @@ Result<void> SqliteStore::write(const ObjectKey& key, std::uint64_t epoch, std::
   const auto call =
       make_call(size_of(key) + object.bytes.size(), Effect::changes,
                 [key = OwnedKey(key), epoch, version, bytes = std::string(object.bytes),
-                 wake_at = object.wake_at, forget_at = object.forget_at](SqliteFile& file) {
+                 wake_at = object.wake_at, forget_at = object.forget_at,
+                 new_version = object.new_version](SqliteFile& file) {
                   return file.write(key.view(), epoch, version,
-                                    {.bytes = bytes, .wake_at = wake_at, .forget_at = forget_at});
+                                    {.bytes = bytes,
+                                     .wake_at = wake_at,
+                                     .forget_at = forget_at,
+                                     .new_version = new_version});
                 });
   return perform(*writer_, call, deadline);
 }

@@ -69,7 +69,8 @@ class StoreServer::Remote final : public framework::Store {
                           .version = version,
                           .bytes = std::string(object.bytes),
                           .wake_at = object.wake_at,
-                          .forget_at = object.forget_at};
+                          .forget_at = object.forget_at,
+                          .new_version = object.version_after(version)};
     return line().ask<void>(deadline, [&server = server_, request]() -> Result<void> {
       if (server.happens(server.condition_.late_one_in)) {
         server.be_late(request.names.key());
@@ -131,6 +132,7 @@ class StoreServer::Remote final : public framework::Store {
     std::string bytes;
     std::optional<framework::WallTime> wake_at;
     std::optional<framework::WallTime> forget_at;
+    std::uint64_t new_version;
   };
 
   Result<StoredObject> ask_to_seal(const Names& names, std::uint64_t epoch, Deadline deadline) {
@@ -170,12 +172,14 @@ class StoreServer::Remote final : public framework::Store {
     std::uint64_t version = request.version;
     if (COROLANE_SEEDED_BUG(no_seal)) epoch = server.table_.look(key).epoch;
     if (COROLANE_SEEDED_BUG(version_check_off)) version = server.table_.look(key).object.version;
-    auto written = server.table_.write(
-        key, epoch, version,
-        {.bytes = request.bytes, .wake_at = request.wake_at, .forget_at = request.forget_at},
-        Deadline::never());
+    auto written = server.table_.write(key, epoch, version,
+                                       {.bytes = request.bytes,
+                                        .wake_at = request.wake_at,
+                                        .forget_at = request.forget_at,
+                                        .new_version = request.new_version},
+                                       Deadline::never());
     if (written && server.witness_ != nullptr) {
-      server.witness_->on_written(key, request.epoch, request.version + 1, request.bytes);
+      server.witness_->on_written(key, request.epoch, request.new_version, request.bytes);
     }
     if (written && request.forget_at && COROLANE_SEEDED_BUG(no_tombstone)) {
       static_cast<void>(

@@ -119,14 +119,17 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
   if (version_is_unsure_) {
     if (auto found = find_out_version(deadline); !found) return found;
   }
-  ObjectWrite object = {
-      .bytes = image.bytes, .wake_at = image.wake_at, .new_version = next_version()};
+  ObjectWrite object = {.bytes = image.bytes, .wake_at = image.wake_at};
   if (image.is_tombstone) object.forget_at = wall_clock().now() + Store::empty_row_time;
-  auto written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
+  const auto write = [&] {
+    object.new_version = next_version();
+    return surroundings_.store.write(key(), epoch_, version_, object, deadline);
+  };
+  auto written = write();
   if (!written && written.error().code() == Code::aborted) {
     // Another owner has sealed the row, or it is not as this one has left it.
     if (auto found = find_out_version(deadline); !found) return found;
-    written = surroundings_.store.write(key(), epoch_, version_, object, deadline);
+    written = write();
   }
   if (written) return written;
   if (written.error().code() == Code::aborted) {

@@ -30,7 +30,7 @@ ObjectKey key_of(const Seal& seal) {
 }
 
 Result<Stored> perform_write(Store& store, const Write& call) {
-  ObjectWrite object{.bytes = call.state()};
+  ObjectWrite object{.bytes = call.state(), .new_version = call.new_version()};
   if (call.has_wake_at_milliseconds()) object.wake_at = to_wall_time(call.wake_at_milliseconds());
   if (call.has_forget_at_milliseconds()) {
     object.forget_at = to_wall_time(call.forget_at_milliseconds());
@@ -160,6 +160,7 @@ Result<void> InboxStore::write(const ObjectKey& key, std::uint64_t epoch, std::u
   *write.mutable_owner() = to_message(key, epoch);
   write.set_version(version);
   write.set_state(std::string(object.bytes));
+  write.set_new_version(object.new_version);
   if (object.wake_at) write.set_wake_at_milliseconds(to_milliseconds(*object.wake_at));
   if (object.forget_at) write.set_forget_at_milliseconds(to_milliseconds(*object.forget_at));
   if (auto answer = call(std::move(question), deadline); !answer) return std::move(answer.error());
