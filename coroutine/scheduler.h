@@ -192,7 +192,8 @@ class Scheduler : private detail::Switcher {
   bool has_ended();
   // The tasks of calls from other schedulers. Null outside of a run, and once `main` has ended.
   TaskGroup* visitors() const;
-  // Count the calls in the queue of posted work, on any thread. False: there are too many.
+  // Count the calls in the queue of posted work, on any thread. False: there are too many, and the
+  // call may not exceed them.
   bool call_enters_queue(bool may_exceed);
   void call_left_queue() { queued_call_count_.fetch_sub(1, std::memory_order_relaxed); }
 

@@ -71,7 +71,7 @@ class ThreadCache {
     }
   }
 
-  // As many calls as a shard has under way most of the time.
+  // A shard rarely has more calls under way at the same time.
   static constexpr std::size_t count_max = 256;
   // Sanitizers track each object as an allocation of its own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

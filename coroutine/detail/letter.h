@@ -3,8 +3,7 @@
 //
 // The caller holds one reference, and one travels with the letter, so that it outlives a caller
 // that has given up. Nothing but the letter itself is allocated, most of the time in memory of an
-// earlier one. The state decides who touches the
-// function:
+// earlier one. The state decides who touches the function:
 //
 //   queued --> begun --> ended      There, one after the other; `ended` wakes the caller.
 //      |         |
@@ -179,7 +178,7 @@ class LetterWith final : public LetterFor<T> {
              const std::source_location& site)
       : LetterFor<T>(there, name, options, site), function_(std::move(function)) {}
 
-  // As a rule the last reference is the caller's, so its thread gets the memory back.
+  // The caller usually gives up the last reference, so its thread gets the memory back.
   static void* operator new(std::size_t) {
     return ThreadCache<sizeof(LetterWith), alignof(LetterWith)>::allocate();
   }

@@ -29,6 +29,7 @@
 
 namespace corolane::framework {
 
+// Pins have an effect once all members know this rule.
 inline constexpr std::uint32_t rule_with_pins = 3;
 
 // The members that may own partitions of that placement. No partition may be theirs otherwise,

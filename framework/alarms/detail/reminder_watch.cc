@@ -114,8 +114,8 @@ Result<bool> ReminderWatch::look_at(Partition partition) {
     auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
                             Deadline::after(look_time_max));
     if (!found) return found.error();
-    if (add(partition, *found) == 0 && found->size() == count_max)
-      continue;  // All known or not ours.
+    // All of them are known, or belong to other nodes.
+    if (add(partition, *found) == 0 && found->size() == count_max) continue;
     return found->size() < count_max;
   }
 }

@@ -15,6 +15,7 @@ namespace {
 // A former directory may have leases that are valid for so long.
 constexpr Duration former_lease_time = std::chrono::seconds(6);
 
+// Between attempts to drop the objects of a fenced node.
 constexpr Duration drop_interval = std::chrono::milliseconds(10);
 
 std::string text_of(const DirectoryMark& mark) {
