@@ -119,6 +119,9 @@ void while_shard_hangs(Node& node, std::size_t number, F&& body) {
   body();
   end.set_value();
   EXPECT_TRUE(hanging.join(test::soon()));
+  // The shard may end its work before it answers the pulse.
+  const Deadline turned = test::soon();
+  while (!node.silent_shards().empty() && !turned.has_passed()) ASSERT_TRUE(coroutine::yield());
 }
 
 TEST(EachShardTest, AShardThatHangsIsLeftOutAndNamed) {
