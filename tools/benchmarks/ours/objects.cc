@@ -133,7 +133,12 @@ Result<Measurement> time_other_node() {
     const auto owned_count = [&b] { return (*b)->cluster()->statistics().owned_count; };
     for (std::size_t before = 0; owned_count() == 0 || owned_count() != before;) {
       before = owned_count();
-      if (auto slept = coroutine::sleep_for(300ms); !slept) return slept.error();
+      // A virtual machine that has slept may wake on a core that it shares with another one, and
+      // stay slow for seconds: this process turns instead.
+      const Deadline settled = Deadline::after(300ms);
+      while (!settled.has_passed()) {
+        if (auto turned = coroutine::yield(); !turned) return turned.error();
+      }
     }
     const auto view = (*a)->cluster()->view();
     const auto& owners = view->groups().front().owners;
