@@ -176,7 +176,8 @@ void Cluster::run() {
     static_cast<void>(work.spawn("look up owners", [this] { look_up(); }, control));
     static_cast<void>(work.spawn("claim partitions", [this] { claim_partitions(); }, control));
     static_cast<void>(work.spawn("hand over partitions", [this] { give_partitions(); }, control));
-    const Error reason = membership_.keep();
+    const Error reason =
+        membership_.keep([this](Deadline deadline) { return check_identity(deadline); });
     // The hand-over below may wait for ever, so the fence notes when the wait began.
     if (!coroutine::is_cancelled()) fence_.fall();
     work.cancel_and_join();

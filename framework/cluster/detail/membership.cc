@@ -88,7 +88,7 @@ void Membership::serve_on() {
   log_.warning("the directory does not answer: the store proves each reply until it does");
 }
 
-Error Membership::keep() {
+Error Membership::keep(const CheckDirectory& check) {
   Duration pause = directory_.is_shared() ? options_.keepalive_interval : Duration::max();
   for (;;) {
     if (auto slept = coroutine::sleep_for(std::min(pause, fence_.time_left())); !slept) {
@@ -106,18 +106,20 @@ Error Membership::keep() {
     const TimePoint sent_at = fence_.clock_now();
     // One that serves on without an answer turns back in time to do so.
     const Duration left = fence_.time_left() / (options_.serves_without_directory ? 2 : 1);
-    auto kept =
-        directory_.keep_alive(lease_, Deadline::after(std::min(options_.keepalive_time_max, left)));
+    const Deadline deadline = Deadline::after(std::min(options_.keepalive_time_max, left));
+    auto kept = directory_.keep_alive(lease_, deadline);
+    if (kept && directory_.is_shared() && !fence_.has_lease()) kept = check(deadline);
     if (kept) {
       heard(sent_at);
       pause = std::max(options_.keepalive_interval - (fence_.clock_now() - sent_at), 0ns);
       continue;
     }
-    if (kept.error().code() == Code::not_found) {
+    const Code code = kept.error().code();
+    if (code == Code::not_found || code == Code::failed_precondition) {
       fence_.fall();
       return kept.error();
     }
-    if (kept.error().code() == Code::cancelled) return kept.error();
+    if (code == Code::cancelled) return kept.error();
     pause = rejoin_interval;
   }
 }

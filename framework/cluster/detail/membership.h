@@ -57,9 +57,14 @@ class Membership {
   // directory does.
   Result<void> join(Member& self, Deadline deadline);
 
+  // Fails with failed_precondition when another directory answers, or an earlier state of this one.
+  using CheckDirectory = std::function<Result<void>(Deadline deadline)>;
+
   // Renews the lease until it is lost, the directory was silent for too long, or the task is
-  // cancelled. In the first two cases the fence has fallen. Returns the reason. Suspends.
-  Error keep();
+  // cancelled. In the first two cases the fence has fallen. Returns the reason. Suspends. A lease
+  // that had ended by this node's clock is valid again only when `check` succeeds: a directory that
+  // was restored knows leases whose partitions other nodes own by now.
+  Error keep(const CheckDirectory& check);
 
   // Our key is gone from the directory, even if the lease still lives: the fence falls, and keep()
   // returns soon.

@@ -228,9 +228,10 @@ const ClusterView::Group* ObjectRouter::group_of(std::string_view type) const {
     return {.member = owner.member, .partition_epoch = owner.epoch};
   }
   return {.kind = Place::Kind::other_node,
-          // A node of a former build expects calls at the door of the object's own shard.
-          .shard = owner.member->forwards ? index_ % owner.member->shards.size()
-                                          : shard_of(partition, owner.member->shards.size()),
+          // A node of a former build expects calls at the door of the object's own shard; any other
+          // one takes those of a shard of ours at one of its doors.
+          .shard = shard_of(owner.member->forwards ? static_cast<std::uint32_t>(index_) : partition,
+                            owner.member->shards.size()),
           .member = owner.member,
           .partition_epoch = owner.epoch};
 }

@@ -183,10 +183,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   const Route& route_of_type(const std::string& type);
   Place locate(const Route& route, Partition partition) const;
   // Each call asks, and a division takes as long as a lookup: most nodes need none.
-  static std::size_t shard_of(Partition partition, std::size_t shard_count) {
+  static std::size_t shard_of(std::uint32_t partition, std::size_t shard_count) {
     // A power of two: std::has_single_bit() would call a function that counts the bits.
     if ((shard_count & (shard_count - 1)) == 0) return partition & (shard_count - 1);
-    return std::uint32_t{partition} % static_cast<std::uint32_t>(shard_count);
+    return partition % static_cast<std::uint32_t>(shard_count);
   }
   // `reply` or `stream` is null.
   Result<void> call_or_stream(const rpc::Method& method, const std::string& id,

@@ -50,7 +50,7 @@ class MembershipTest : public testing::Test {
     ASSERT_TRUE(joined) << joined;
   }
   coroutine::Task<Code> start_keeping() {
-    return coroutine::spawn("keep", [this] { return membership_->keep().code(); });
+    return coroutine::spawn("keep", [this] { return membership_->keep(check_).code(); });
   }
   std::optional<Directory::Entry> entry() const { return table_.find(test::node_key(self_)); }
   std::vector<std::string> keys() {
@@ -75,6 +75,7 @@ class MembershipTest : public testing::Test {
   std::optional<std::size_t> key_count_at_lease_;
   bool loses_answers_after_lease_ = false;
   bool serves_without_directory_ = false;
+  Membership::CheckDirectory check_ = [](Deadline) { return Result<void>(); };
   Duration keepalive_time_max_ = 1s;
   Member self_ = test::player_node("a");
   std::unique_ptr<Membership> membership_;
@@ -239,6 +240,54 @@ TEST_F(LoneMembershipTest, IsFencedWhenTheDirectoryHasForgottenItsLease) {
   EXPECT_TRUE(is_fenced());
 }
 
+TEST_F(LoneMembershipTest, IsFencedWhenAnotherDirectoryKnowsALeaseOfThatNumber) {
+  const TimePoint start = now();
+  std::size_t check_count = 0;
+  check_ = [&](Deadline) -> Result<void> {
+    ++check_count;
+    return Error(Code::failed_precondition, "it was replaced");
+  };
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 5s)));
+  EXPECT_FALSE(fence_.has_lease());
+  EXPECT_TRUE(entry()) << "the lease lives on there";
+  directory_.mend();
+  EXPECT_EQ(keeping.join(Deadline::after(2s)), Code::failed_precondition);
+  EXPECT_EQ(check_count, 1U);
+  EXPECT_TRUE(is_fenced());
+}
+
+TEST_F(LoneMembershipTest, ChecksNoDirectoryThatAnswersInTime) {
+  check_ = [](Deadline) { return Result<void>(Error(Code::failed_precondition, "asked")); };
+  join();
+  auto keeping = start_keeping();
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_TRUE(fence_.has_lease());
+  keeping.cancel();
+}
+
+TEST_F(LoneMembershipTest, HasNoLeaseUntilTheDirectoryIsKnownToBeTheSame) {
+  bool is_silent = true;
+  check_ = [&](Deadline) {
+    return is_silent ? Result<void>(Error(Code::unavailable, "no answer")) : Result<void>();
+  };
+  const TimePoint start = now();
+  join();
+  auto keeping = start_keeping();
+  directory_.cut();
+  ASSERT_TRUE(coroutine::sleep_until(Deadline::at(start + 5s)));
+  directory_.mend();
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_FALSE(fence_.has_lease());
+  EXPECT_TRUE(fence_.is_in_time());
+  is_silent = false;
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_TRUE(fence_.has_lease());
+  keeping.cancel();
+}
+
 TEST_F(LoneMembershipTest, IsFencedWhenAShardHangs) {
   join();
   auto keeping = start_keeping();
@@ -294,7 +343,7 @@ TEST_F(MembershipTest, AShardThatHangsCostsTheNodeItsLease) {
 TEST_F(MembershipTest, TheFenceOfANodeWithAShardThatHungNamesTheShardAsItsReason) {
   join();
   hangs_since_ = now();
-  const Error reason = membership_->keep();
+  const Error reason = membership_->keep(check_);
   EXPECT_THAT(reason.message(), HasSubstr("shard 3 hangs"));
 }
 
@@ -321,7 +370,7 @@ TEST_F(MembershipTest, AnEndedLeaseFencesTheNodeAtItsNextKeepalive) {
   ASSERT_THAT(leases_, SizeIs(1));
   ASSERT_TRUE(table_.revoke(leases_[0], Deadline::never()));
   const TimePoint start = now();
-  EXPECT_EQ(membership_->keep().code(), Code::not_found);
+  EXPECT_EQ(membership_->keep(check_).code(), Code::not_found);
   EXPECT_EQ(now() - start, 1'501ms);
   EXPECT_TRUE(is_fenced());
 }
