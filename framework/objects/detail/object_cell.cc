@@ -268,7 +268,6 @@ void ObjectCell::drop() {
   // left, so this wait ignores cancellation.
   while (outside_count_ > 0) none_outside_.wait_uncancelled(Deadline::never());
   while (is_writing_) write_ended_.wait_uncancelled(Deadline::never());
-  is_closing_ = false;
   alarms_.reset();
   end_publishing();
   undo_.reset();

@@ -119,9 +119,24 @@ class ObjectCell {
   bool wait_until_alone(Deadline deadline);
   // Drops the object without on_deactivate() or saving. Suspends. Requires the exclusive turn.
   void drop();
-  // Announces that the object is about to leave: handlers that wait without a turn are woken,
-  // before the host takes the exclusive turn. False: it stays after all.
-  void set_closing(bool is_closing);
+  // Announces, while it lives, that the object is about to leave: handlers that wait without a turn
+  // are told to return, before the host takes the exclusive turn. Tasks that close one object at
+  // the same time have one each: what the first cannot store may leave by the second.
+  class Closing {
+   public:
+    explicit Closing(ObjectCell& cell);
+    ~Closing();
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+
+    // The closing task has the exclusive turn, and will wait for the handlers without one: those
+    // that wait for a turn are told to return, too.
+    void has_turn();
+
+   private:
+    ObjectCell& cell_;
+    bool has_turn_ = false;
+  };
   // There is an object, and it may no longer serve.
   inline bool has_stale_object() const;
 
@@ -140,6 +155,26 @@ class ObjectCell {
   Result<void> wait_outside(coroutine::Event& event, Deadline deadline);
   // Runs `work`, which is cancelled at the deadline and when the object is about to leave.
   Result<void> run_outside(const std::function<void()>& work, Deadline deadline);
+  // While it lives, a handler waits for a turn to go on in; that ends when a task that closes the
+  // object has the turn.
+  class WayBack {
+   public:
+    explicit WayBack(ObjectCell& cell);
+    ~WayBack() { std::erase(cell_.ways_back_, this); }
+    WayBack(const WayBack&) = delete;
+    WayBack& operator=(const WayBack&) = delete;
+
+    void close() {
+      is_closed_ = true;
+      part_.cancel();
+    }
+    bool is_closed() const { return is_closed_; }
+
+   private:
+    ObjectCell& cell_;
+    coroutine::CancelScope part_;
+    bool is_closed_ = false;
+  };
 
   // A handler that waits, without a turn, for something to become true of the object.
   struct Watcher {
@@ -383,9 +418,11 @@ class ObjectCell {
   Ownership::Epoch epoch_ = 0;  // The object's, or its abandoned seal's.
   std::uint64_t version_ = 0;
   TimePoint changed_since_{};
-  bool is_closing_ = false;
+  std::uint32_t closing_count_ = 0;
+  bool is_closed_ = false;                  // A task that closes it has the turn.
   std::vector<coroutine::Event*> awaited_;  // Awaited by handlers without a turn.
   std::vector<coroutine::CancelScope*> outside_work_;
+  std::vector<WayBack*> ways_back_;
   std::vector<Watcher*> watchers_;
   coroutine::Event none_outside_{"handlers of an object"};
   std::uint32_t outside_count_ = 0;

@@ -185,12 +185,10 @@ void ObjectHost::drop_all() {
 bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
   const Visit visit(*this, cell);
   Turn turn(*this, cell, {.what = "to be dropped"});
-  cell.set_closing(true);
+  ObjectCell::Closing closing(cell);
   if (!cell.is_owned()) cell.cancel_handlers();
-  if (!turn.take(/*is_shared=*/false, deadline)) {
-    cell.set_closing(false);
-    return false;
-  }
+  if (!turn.take(/*is_shared=*/false, deadline)) return false;
+  closing.has_turn();
   // A handler without its turn may be the caller of this very call.
   const bool is_alone = !cell.has_stale_object() || cell.wait_until_alone(deadline);
   if (is_alone && cell.has_stale_object()) {
@@ -198,7 +196,6 @@ bool ObjectHost::drop_stale(ObjectCell& cell, Deadline deadline) {
     cell.drop();
     saver_.forget(cell);
   }
-  cell.set_closing(false);
   return is_alone;
 }
 
@@ -306,16 +303,15 @@ Result<void> ObjectHost::deactivate(ObjectCell& cell, Deadline turn_by, Deadline
                                     bool releases) {
   const Visit visit(*this, cell);
   Turn turn(*this, cell, {.what = "to be deactivated"});
-  cell.set_closing(true);
+  ObjectCell::Closing closing(cell);
   if (!turn.take(/*is_shared=*/false, turn_by)) {
-    cell.set_closing(false);
     return Error(Code::deadline_exceeded, "calls of \"" + cell.id() + "\" did not end in time");
   }
+  closing.has_turn();
   const bool was_active = cell.is_active();
   note_size(cell, 0);
   auto deactivated = was_active ? cell.deactivate(stored_by, releases) : Result<void>();
   note_size(cell, cell.size_bytes());
-  cell.set_closing(false);
   if (was_active && deactivated) ++cell.type().counts.deactivation_count;
   return deactivated;
 }

@@ -108,12 +108,20 @@ Result<bool> ObjectHost::Turn::wait_until(const std::function<bool()>& predicate
   return true;
 }
 
-// Takes a turn of the same kind. A hidden change is stored first, in an exclusive turn. Closing the
-// object waits until this handler has a turn or has left, so no turn is taken after closing.
+// Takes a turn of the same kind. A hidden change is stored first, in an exclusive turn. A task that
+// closes the object waits until this handler has a turn or has left, so it gets none after that
+// task.
 Result<void> ObjectHost::Turn::take_again() {
   const bool was_shared = is_shared_;
   coroutine::Event nothing{"the store"};
-  while (take(was_shared && !cell_.hides_change(), Deadline::never())) {
+  for (;;) {
+    {
+      ObjectCell::WayBack way(cell_);
+      if (!take(was_shared && !cell_.hides_change(), Deadline::never())) {
+        if (way.is_closed()) return cell_.moved();
+        return Error(Code::cancelled, "cancelled while waiting for a turn");
+      }
+    }
     is_shared_ = was_shared;  // For the next turn, too.
     const auto is_stored = [this] {
       if (!cell_.hides_change()) return true;
@@ -126,7 +134,6 @@ Result<void> ObjectHost::Turn::take_again() {
     auto waited = cell_.wait_outside(nothing, Deadline::after(hidden_change_retry_interval));
     if (waited.error().code() != Code::deadline_exceeded) return waited;
   }
-  return Error(Code::cancelled, "cancelled while waiting for a turn");
 }
 
 // The task may be one that a method has spawned.

@@ -10,23 +10,37 @@
 
 namespace corolane::framework::detail {
 
-void ObjectCell::set_closing(bool is_closing) {
-  is_closing_ = is_closing;
-  if (!is_closing) return;
-  for (coroutine::Event* const event : awaited_) event->pulse();
-  for (coroutine::CancelScope* const work : outside_work_) work->cancel();
+ObjectCell::Closing::Closing(ObjectCell& cell) : cell_(cell) {
+  ++cell_.closing_count_;
+  for (coroutine::Event* const event : cell_.awaited_) event->pulse();
+  for (coroutine::CancelScope* const work : cell_.outside_work_) work->cancel();
+}
+
+ObjectCell::Closing::~Closing() {
+  --cell_.closing_count_;
+  if (has_turn_) cell_.is_closed_ = false;
+}
+
+void ObjectCell::Closing::has_turn() {
+  has_turn_ = cell_.is_closed_ = true;
+  for (WayBack* const way : cell_.ways_back_) way->close();
+}
+
+ObjectCell::WayBack::WayBack(ObjectCell& cell) : cell_(cell), part_(Deadline::never()) {
+  cell_.ways_back_.push_back(this);
+  if (cell_.is_closed_) close();
 }
 
 Result<void> ObjectCell::wait_outside(coroutine::Event& event, Deadline deadline) {
-  if (is_closing_) return moved();
+  if (closing_count_ > 0) return moved();
   awaited_.push_back(&event);
   auto waited = event.wait(deadline);
   awaited_.erase(std::ranges::find(awaited_, &event));
-  return is_closing_ ? moved() : waited;
+  return closing_count_ > 0 ? moved() : waited;
 }
 
 Result<void> ObjectCell::run_outside(const std::function<void()>& work, Deadline deadline) {
-  if (is_closing_) return moved();
+  if (closing_count_ > 0) return moved();
   coroutine::CancelScope part(deadline);
   // The work may throw.
   struct Place {
@@ -43,7 +57,7 @@ Result<void> ObjectCell::run_outside(const std::function<void()>& work, Deadline
   };
   const Place place(outside_work_, part);
   work();
-  if (is_closing_) return moved();
+  if (closing_count_ > 0) return moved();
   if (!part.is_cancelled()) return {};
   return Error(Code::deadline_exceeded, "the work without a turn did not end in time");
 }

@@ -445,14 +445,32 @@ TEST_F(ObjectCellTest, AHandlerOutsideItsTurnIsWokenWhenTheObjectCloses) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
   EXPECT_FALSE(waiting.is_done());
   const TimePoint start = now();
-  cell_->set_closing(true);
+  std::optional<ObjectCell::Closing> closing(std::in_place, *cell_);
   EXPECT_THAT(waiting.join(Deadline::never()), fails_with(Code::aborted));
   EXPECT_EQ(now(), start);
   EXPECT_THAT(cell_->wait_outside(event, Deadline::never()), fails_with(Code::aborted));
-  cell_->set_closing(false);
+  closing.reset();
   EXPECT_THAT(cell_->wait_outside(event, Deadline::after(1s)), fails_with(Code::deadline_exceeded));
   event.set();
   EXPECT_TRUE(cell_->wait_outside(event, Deadline::never()));
+}
+
+TEST_F(ObjectCellTest, AHandlerThatWaitsForATurnIsSentAwayByTheTaskThatClosesTheObject) {
+  ASSERT_TRUE(activate());
+  ObjectCell::Closing closing(*cell_);
+  ASSERT_TRUE(cell_->turn().try_lock_until(Deadline::never()));
+  const auto come_back = [this] {
+    ObjectCell::WayBack way(*cell_);
+    EXPECT_FALSE(cell_->turn().try_lock_until(Deadline::never()));
+    return way.is_closed();
+  };
+  auto early = coroutine::spawn("early", come_back);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_FALSE(early.is_done()) << "the turn may come before the object closes";
+  closing.has_turn();
+  EXPECT_TRUE(early.join(Deadline::never()));
+  EXPECT_TRUE(coroutine::spawn("late", come_back).join(Deadline::never()));
+  cell_->turn().unlock();
 }
 
 // A handler outside uses the object until it has left, though the task that drops it is cancelled.

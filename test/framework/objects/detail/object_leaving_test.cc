@@ -270,6 +270,43 @@ TEST_F(LastHookTest, AHookThatIgnoresItsCancellationKeepsItsOwnObjectAlone) {
   EXPECT_TRUE(stage.puppet("a").run({}));
 }
 
+TEST_F(LastHookTest, AHandlerIsToldToLeaveUntilTheLastOfTwoTasksHasClosedItsObject) {
+  coroutine::Event end("end");
+  strings_.run = [&](test::Puppet& puppet) {
+    puppet.change().set_value(7);
+    return puppet.outside([&] {
+      end.wait_uncancelled(Deadline::never());
+      return Result<void>();
+    });
+  };
+  strings_.on_deactivate = [](test::Puppet&) { static_cast<void>(coroutine::sleep_for(300ms)); };
+  test::PuppetStage stage(store_, strings_);
+  auto inside = coroutine::spawn("call", [&] { return stage.puppet("a").run({}); });
+  const std::array partitions = {partition_of_puppet("a")};
+  const auto close = [&](std::vector<Partition>& kept) {
+    return coroutine::spawn("close", [&] {
+      kept = stage.host.release(stage.ownership, partitions, Deadline::after(10s));
+    });
+  };
+  std::vector<Partition> kept_by_first;
+  std::vector<Partition> kept_by_second = {partitions[0]};
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  store_.cut();
+  auto first = close(kept_by_first);
+  ASSERT_TRUE(coroutine::sleep_for(1ms));
+  auto second = close(kept_by_second);
+  ASSERT_TRUE(first.join(Deadline::never()));
+  EXPECT_THAT(kept_by_first, testing::ElementsAre(partitions[0]));
+  store_.mend();
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  end.set();  // The second has the turn.
+  EXPECT_FALSE(inside.join(Deadline::after(1s)));
+  EXPECT_TRUE(second.join(Deadline::after(10s)));
+  EXPECT_THAT(kept_by_second, testing::IsEmpty());
+  EXPECT_EQ(stage.statistics().active_count, 0U);
+  resume(stage);
+}
+
 TEST_F(LastHookTest, AHookThatCallsAnObjectThatMovesAlongIsRefusedAtOnce) {
   Result<void> told;
   test::PuppetStage stage(store_, strings_);
