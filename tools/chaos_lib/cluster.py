@@ -89,6 +89,19 @@ class Process:
             time.sleep(0.02)
 
 
+def command_of(program, settings):
+    """The command of a build that may know only one redis."""
+    keys = subprocess.run(
+        [program, "--print-config"], capture_output=True, text=True, check=True
+    ).stdout
+    if not re.search(r"^ +redis:\n( +#.*\n)+ +servers:", keys, re.MULTILINE):
+        settings = [
+            re.sub(r"^node\.store\.redis\.servers=\[(.*)\]$", r"node.store.redis.server=\1", word)
+            for word in settings
+        ]
+    return [program, *settings]
+
+
 class Node(Process):
     def __init__(self, name, command, folder, port, admin_port, relay):
         """The node reaches etcd through the relay."""
@@ -99,14 +112,15 @@ class Node(Process):
             *("--set", f"node.clients.listen=127.0.0.1:{port}"),
             *("--set", f"node.admin.listen=127.0.0.1:{admin_port}"),
         ]
-        super().__init__(name, command, folder)
+        self.settings = command[1:]
+        super().__init__(name, command_of(command[0], self.settings), folder)
         self.listen = f"127.0.0.1:{port}"
         self.admin_port = admin_port
         self.relay = relay
 
     def use(self, build):
         """From its next start on it runs the program of that build."""
-        self.command[0] = str(build / Cluster.PROGRAM)
+        self.command = command_of(str(build / Cluster.PROGRAM), self.settings)
 
     @property
     def incarnation(self):
