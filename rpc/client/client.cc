@@ -113,7 +113,7 @@ Result<void> Client::Impl::call_until_final(const Method& method,
                                             const google::protobuf::Message& request,
                                             google::protobuf::Message& reply,
                                             const CallOptions& options,
-                                            std::string_view extension) {
+                                            const std::string_view& extension) {
   const Deadline deadline = deadline_of(method, options);
   std::optional<Error> failure;
   for (int failed_count = 1;; ++failed_count) {
@@ -130,7 +130,7 @@ Client::Impl::Attempt Client::Impl::try_call(const Method& method,
                                              const google::protobuf::Message& request,
                                              google::protobuf::Message& reply,
                                              ReplyHeaders* reply_headers, Deadline deadline,
-                                             std::string_view extension) {
+                                             const std::string_view& extension) {
   if (auto may = check_may_call(method, deadline); !may) return {.result = not_sent(may)};
   auto connection = this->connection(deadline);
   if (!connection) return {.result = not_sent(connection)};

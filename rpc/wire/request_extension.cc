@@ -317,9 +317,13 @@ Principal principal_of(const RequestExtension& extension) {
   return {.id = principal.id(), .roles = {principal.roles().begin(), principal.roles().end()}};
 }
 
+bool has_trace(const RequestExtension& extension) {
+  return extension.trace_id_high() != 0 || extension.trace_id_low() != 0;
+}
+
 TraceContext trace_of(const RequestExtension& extension) {
   TraceContext trace;
-  if (extension.trace_id_high() == 0 && extension.trace_id_low() == 0) return trace;
+  if (!has_trace(extension)) return trace;
   const std::span id(trace.trace_id);
   put(extension.trace_id_high(), id.first<8>());
   put(extension.trace_id_low(), id.last<8>());

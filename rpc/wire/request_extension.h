@@ -57,6 +57,7 @@ void read_headers(const RequestExtension& extension, Headers& headers);
 Principal principal_of(const RequestExtension& extension);
 
 void set_trace(const TraceContext& trace, RequestExtension& extension);
+bool has_trace(const RequestExtension& extension);
 // Invalid when the extension names no trace, or only half of one.
 TraceContext trace_of(const RequestExtension& extension);
 

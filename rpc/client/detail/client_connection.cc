@@ -97,7 +97,7 @@ ClientConnection::ClientConnection(Host& host, std::unique_ptr<net::Stream> stre
 
 Result<void> ClientConnection::call(const Method& method, const google::protobuf::Message& request,
                                     google::protobuf::Message& reply, ReplyHeaders* reply_headers,
-                                    Deadline deadline, std::string_view extension) {
+                                    Deadline deadline, const std::string_view& extension) {
   const Inside inside(*this);
   UnaryCall pending(method, reply, reply_headers);
   const std::uint64_t id = pending_.add(pending);

@@ -48,7 +48,7 @@ class ClientConnection final : public Connection {
   // any retry.
   Result<void> call(const Method& method, const google::protobuf::Message& request,
                     google::protobuf::Message& reply, ReplyHeaders* reply_headers,
-                    Deadline deadline, std::string_view extension);
+                    Deadline deadline, const std::string_view& extension);
 
   // Sends the request of a streaming method; `call` receives the items and the end. Suspends while
   // there is no room. An error is marked: not_executed when nothing was sent, else maybe_executed.

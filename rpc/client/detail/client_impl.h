@@ -70,12 +70,14 @@ class Client::Impl final : private detail::ClientConnection::Host {
                                     google::protobuf::Message& reply, const CallOptions& options);
   Result<void> call_with_filters(const Method& method, const google::protobuf::Message& request,
                                  google::protobuf::Message& reply, CallOptions options);
+  // By reference: the sixth argument lies on the stack, and a view that was just put there in two
+  // halves is slow to copy as a whole.
   Result<void> call_until_final(const Method& method, const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const CallOptions& options,
-                                std::string_view extension);
+                                const std::string_view& extension);
   Attempt try_call(const Method& method, const google::protobuf::Message& request,
                    google::protobuf::Message& reply, ReplyHeaders* reply_headers, Deadline deadline,
-                   std::string_view extension);
+                   const std::string_view& extension);
   Result<void> check_may_call(const Method& method, Deadline deadline) const;
   // Suspends until it is time to retry; false when the call must not be retried.
   bool wait_for_retry(const Attempt& attempt, const Method& method, int failed_count,

@@ -79,7 +79,8 @@ void Call::run(const Around& around, TimePoint now) {
                        .arrived_at = arrived_at_,
                        .begun_at = now};
   if (has_extension_) {
-    facts.trace = trace_of(*extension_);
+    // An empty trace that was just written is slow to copy.
+    if (has_trace(*extension_)) facts.trace = trace_of(*extension_);
     if (facts.door == Door::nodes && extension_->has_principal()) {
       forwarded_for_ = principal_of(*extension_);
       facts.principal = &forwarded_for_;
