@@ -18,6 +18,7 @@ from chaos_lib.relay import Relay
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER_NAME = "chess"
+SAMPLE = "config/samples/chess-cluster.yaml"
 START_TIME_MAX = 30.0
 
 
@@ -89,16 +90,23 @@ class Process:
             time.sleep(0.02)
 
 
-def command_of(program, settings):
-    """The command of a build that may know only one redis."""
+def command_of(program, settings, folder):
+    """The command of a build that may know only one redis: then the address has another key, in the
+    settings and in a copy of the sample.
+    """
     keys = subprocess.run(
         [program, "--print-config"], capture_output=True, text=True, check=True
     ).stdout
     if not re.search(r"^ +redis:\n( +#.*\n)+ +servers:", keys, re.MULTILINE):
+        sample = folder / "one-redis.yaml"
+        text = (ROOT / SAMPLE).read_text(encoding="utf-8")
+        text = re.sub(r"redis: {servers: \[(.*?)\]}", r"redis: {server: \1}", text)
+        sample.write_text(text, encoding="utf-8")
         settings = [
             re.sub(r"^node\.store\.redis\.servers=\[(.*)\]$", r"node.store.redis.server=\1", word)
             for word in settings
         ]
+        settings[settings.index(SAMPLE)] = str(sample)
     return [program, *settings]
 
 
@@ -113,14 +121,14 @@ class Node(Process):
             *("--set", f"node.admin.listen=127.0.0.1:{admin_port}"),
         ]
         self.settings = command[1:]
-        super().__init__(name, command_of(command[0], self.settings), folder)
+        super().__init__(name, command_of(command[0], self.settings, folder), folder)
         self.listen = f"127.0.0.1:{port}"
         self.admin_port = admin_port
         self.relay = relay
 
     def use(self, build):
         """From its next start on it runs the program of that build."""
-        self.command = command_of(str(build / Cluster.PROGRAM), self.settings)
+        self.command = command_of(str(build / Cluster.PROGRAM), self.settings, self.folder)
 
     @property
     def incarnation(self):
@@ -183,7 +191,7 @@ class Cluster:
         key.write_text(secrets.token_hex(32))
         command = [
             f"{build}/{Cluster.PROGRAM}",
-            *("--config", "config/samples/chess-cluster.yaml"),
+            *("--config", SAMPLE),
             *("--set", "node.shards=1", "--set", "node.log_level=debug"),
             # The roll call finds all games.
             *("--set", "chess.finished_kept=1d"),
