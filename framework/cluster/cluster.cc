@@ -287,7 +287,7 @@ Result<void> Cluster::check_identity(Deadline deadline) {
   return Error(Code::failed_precondition, "the directory was replaced or set back");
 }
 
-// Whatever the lease: another directory may even know one of that number.
+// The lease proves nothing: another directory may even know one of that number.
 void Cluster::was_replaced() {
   if (keeper_ == nullptr || !directory_.is_shared()) return;
   log_.error("the directory was replaced or set back while the node was in the cluster",

@@ -204,27 +204,31 @@ bool ClusterTable::merge(const Directory::Recent& recent) {
   return true;
 }
 
-bool ClusterTable::has_nodes(const Directory::Recent& recent) const {
+// `count` is the number of entries of that kind in the table.
+template <typename F>
+bool ClusterTable::has_same(std::size_t count, const Directory::Recent& recent,
+                            F&& is_known) const {
   if (revision_ > recent.revision) return true;
+  return count == recent.entry_count && std::ranges::all_of(recent.entries, is_known);
+}
+
+bool ClusterTable::has_nodes(const Directory::Recent& recent) const {
   const auto is_known = [this](const Directory::Entry& entry) {
     const auto found = nodes_.find(std::string_view(entry.key).substr(nodes_prefix().size()));
     const bool is_readable = found != nodes_.end() && found->second.epoch == entry.created_at;
     return is_readable || others_.contains(entry.key);
   };
-  return nodes_.size() + unreadable_count_of(nodes_prefix()) == recent.entry_count &&
-         std::ranges::all_of(recent.entries, is_known);
+  return has_same(nodes_.size() + unreadable_count_of(nodes_prefix()), recent, is_known);
 }
 
 bool ClusterTable::has_draining(const Directory::Recent& recent) const {
-  if (revision_ > recent.revision) return true;
   const auto is_known = [this](const Directory::Entry& entry) {
     return draining_.contains(std::string_view(entry.key).substr(all_draining_prefix().size()));
   };
-  return draining_.size() == recent.entry_count && std::ranges::all_of(recent.entries, is_known);
+  return has_same(draining_.size(), recent, is_known);
 }
 
 bool ClusterTable::has_pins(const Directory::Recent& recent) const {
-  if (revision_ > recent.revision) return true;
   const auto is_known = [this](const Directory::Entry& entry) {
     const auto at =
         partition_place_of(std::string_view(entry.key).substr(all_pins_prefix().size()));
@@ -233,8 +237,7 @@ bool ClusterTable::has_pins(const Directory::Recent& recent) const {
     return known != pin_changes_.end() && known->second.is_there &&
            known->second.revision == entry.modified_at;
   };
-  return pin_count() + unreadable_count_of(all_pins_prefix()) == recent.entry_count &&
-         std::ranges::all_of(recent.entries, is_known);
+  return has_same(pin_count() + unreadable_count_of(all_pins_prefix()), recent, is_known);
 }
 
 std::size_t ClusterTable::unreadable_count_of(std::string_view key_prefix) const {

@@ -164,6 +164,8 @@ class ClusterTable {
   void remove_node(std::string_view name, Directory::Revision revision);
   void remove_pin(std::string_view place, Directory::Revision revision);
   std::size_t pin_count() const;
+  template <typename F>
+  bool has_same(std::size_t count, const Directory::Recent& recent, F&& is_known) const;
   std::size_t unreadable_count_of(std::string_view key_prefix) const;
   void placement_changed() {
     ++change_count_;
