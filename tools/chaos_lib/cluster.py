@@ -31,17 +31,24 @@ class Broken(Exception):
     """The cluster cannot be brought into the required state."""
 
 
+# Bound until this process ends. They do not listen, and a server that sets SO_REUSEADDR, as all of
+# ours do, listens beside them; every other bind fails.
+_reservations = []
+
+
 def free_ports(count):
-    """Free ports, below the range that the kernel assigns."""
+    """Ports that no other process takes, below the range that the kernel assigns."""
     ports = []
-    candidate = 20000 + secrets.randbelow(10000)
     while len(ports) < count:
-        candidate += 1
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", candidate))
-            except OSError:
-                continue
+        candidate = 20000 + secrets.randbelow(12000)
+        reservation = socket.socket()
+        try:
+            reservation.bind(("127.0.0.1", candidate))
+        except OSError:
+            reservation.close()
+            continue
+        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _reservations.append(reservation)
         ports.append(candidate)
     return ports
 

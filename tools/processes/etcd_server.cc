@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -24,14 +23,6 @@ namespace {
 
 constexpr const char* program = "/usr/bin/etcd";
 
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
 // A socket that closes itself.
 class Socket {
  public:
@@ -40,12 +31,11 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  bool bind(std::uint16_t port) const {
-    const sockaddr_in address = loopback(port);
-    return ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  }
   bool connect(std::uint16_t port) const {
-    const sockaddr_in address = loopback(port);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
            0;
   }
@@ -67,18 +57,6 @@ class Socket {
   int descriptor_;
 };
 
-// A port outside the kernel's ephemeral range, so that it is still free when an etcd restarts.
-std::uint16_t free_port() {
-  static std::mt19937 random{std::random_device()()};
-  std::uniform_int_distribution<std::uint16_t> ports(20'000, 32'000);
-  for (int attempt = 0; attempt < 1'000; ++attempt) {
-    const std::uint16_t port = ports(random);
-    if (Socket().bind(port)) return port;
-  }
-  check(false, "one of a thousand ports is free");
-  return 0;
-}
-
 bool is_healthy(std::uint16_t port) {
   const Socket socket;
   return socket.connect(port) && socket.send("GET /health HTTP/1.0\r\n\r\n") &&
@@ -93,10 +71,7 @@ std::string EtcdServer::obstacle() {
 }
 
 EtcdServer::EtcdServer(Options options)
-    : options_(std::move(options)),
-      host_{.host = "127.0.0.1", .port = free_port()},
-      peer_port_(free_port()),
-      health_port_(free_port()) {}
+    : options_(std::move(options)), host_{.host = "127.0.0.1", .port = client_port_.number()} {}
 
 void EtcdServer::start() {
   run({"--initial-cluster=" + name() + "=" + peer_url()});
@@ -121,7 +96,7 @@ void EtcdServer::run(std::vector<std::string> arguments) {
            "--advertise-client-urls=" + client_url,
            "--listen-peer-urls=" + peer_url(),
            "--initial-advertise-peer-urls=" + peer_url(),
-           "--listen-metrics-urls=http://127.0.0.1:" + std::to_string(health_port_),
+           "--listen-metrics-urls=http://127.0.0.1:" + std::to_string(health_port_.number()),
            // Leases of one second, and a leader elected within that time.
            std::string("--heartbeat-interval=50"),
            std::string("--election-timeout=500"),
@@ -135,7 +110,7 @@ void EtcdServer::run(std::vector<std::string> arguments) {
 
 void EtcdServer::wait_until_healthy() {
   const auto start = std::chrono::steady_clock::now();
-  while (!is_healthy(health_port_)) {
+  while (!is_healthy(health_port_.number())) {
     if (std::chrono::steady_clock::now() - start > std::chrono::seconds(30)) {
       std::cerr << process_->error_output();
       check(false, "an etcd starts within 30 s");

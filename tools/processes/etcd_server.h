@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An etcd for one test: it listens on free ports, keeps its data in a temporary folder, and both
-// disappear with it.
+// An etcd for one test: it listens on reserved ports, keeps its data in a temporary folder, and
+// both disappear with it.
 //
 //   EtcdServer etcd;
 //   etcd.start();
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <csignal>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "coroutine/testing/temporary_folder.h"
 #include "net/endpoint.h"
 #include "tools/processes/child_process.h"
+#include "tools/processes/reserved_port.h"
 
 namespace corolane::test {
 
@@ -49,15 +49,16 @@ class EtcdServer {
   const net::HostPort& host() const { return host_; }
 
  private:
-  std::string name() const { return "member" + std::to_string(peer_port_); }
-  std::string peer_url() const { return "http://127.0.0.1:" + std::to_string(peer_port_); }
+  std::string name() const { return "member" + std::to_string(peer_port_.number()); }
+  std::string peer_url() const { return "http://127.0.0.1:" + std::to_string(peer_port_.number()); }
   void run(std::vector<std::string> arguments);
   void wait_until_healthy();
 
   const Options options_;
+  const ReservedPort client_port_;
+  const ReservedPort peer_port_;
+  const ReservedPort health_port_;
   const net::HostPort host_;
-  const std::uint16_t peer_port_;
-  const std::uint16_t health_port_;
   TemporaryFolder folder_;
   std::optional<ChildProcess> process_;
 };

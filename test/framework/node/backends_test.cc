@@ -16,6 +16,7 @@
 #include "test/fixtures/real_loop.h"
 #include "tools/processes/etcd_server.h"
 #include "tools/processes/redis_server.h"
+#include "tools/processes/reserved_port.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -28,16 +29,6 @@ using test::soon;
 using testing::HasSubstr;
 
 constexpr ObjectKey alice = {.type = "chess.Player", .id = "alice"};
-
-std::uint16_t free_port() {
-  std::uint16_t port = 0;
-  run_on_real_loop([&](RealLoop& real) {
-    const auto listener = real.network.listen({.address = "127.0.0.1"});
-    ASSERT_TRUE(listener) << listener;
-    port = (*listener)->local_endpoint().port;
-  });
-  return port;
-}
 
 class BackendsTest : public testing::Test {
  protected:
@@ -56,14 +47,14 @@ class BackendsTest : public testing::Test {
 
 TEST_F(BackendsTest, RedisTakesANodeWithItsCertificateAndThePasswordOfAFile) {
   COROLANE_NEEDS(test::RedisServer::missing());
-  const std::uint16_t port = free_port();
-  const test::RedisServer redis({"--tls-port", std::to_string(port), "--tls-cert-file",
+  const test::ReservedPort port;
+  const test::RedisServer redis({"--tls-port", std::to_string(port.number()), "--tls-cert-file",
                                  server_.certificate_file, "--tls-key-file", server_.key_file,
                                  "--tls-ca-cert-file", authority_.file(), "--tls-auth-clients",
                                  "yes", "--requirepass", "secret"});
   StoreConfig config;
   config.kind = StoreKind::redis;
-  config.redis.servers = {"127.0.0.1:" + std::to_string(port)};
+  config.redis.servers = {"127.0.0.1:" + std::to_string(port.number())};
   config.redis.password_file = authority_.write("password", "secret\n");
   const auto seal = [&](const PeerTlsConfig& tls) {
     Result<StoredObject> sealed = Error(Code::unknown, "not sealed");
