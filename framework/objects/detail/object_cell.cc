@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "framework/objects/detail/object_cell.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -193,6 +195,12 @@ Result<void> ObjectCell::load(const StoredObject& stored) {
                                       ": was its proto changed incompatibly?");
   }
   load_requests(record);
+  const auto& unknown = ObjectRecord::GetReflection()->GetUnknownFields(record);
+  if (!unknown.empty()) {
+    std::string fields;
+    check(unknown.SerializeToString(&fields), "what was decoded can be encoded");
+    unknown_fields_ = std::make_unique<const std::string>(std::move(fields));
+  }
   if (record.has_outbox()) alarms().outbox.load(record);
   if (record.reminders_size() == 0) return {};
   auto loaded = alarms().reminders.load(record);
@@ -274,6 +282,7 @@ void ObjectCell::drop() {
   object_.reset();
   ledger_.reset();
   outbox_ledger_.reset();
+  unknown_fields_.reset();
   is_changed_ = is_lost_ = is_destroyed_ = wants_to_leave_ = hides_change_ = false;
   version_is_unsure_ = has_abandoned_seal_ = false;
   epoch_ = 0;
@@ -291,8 +300,11 @@ void ObjectCell::measure() {
   const std::size_t state_bytes = object_->state_message().SpaceUsedLong();
   size_bytes_ = block_bytes(sizeof(ObjectCell)) + text_bytes(id_) + place_bytes +
                 block_bytes(type_.object_bytes()) + history_.extra_bytes() + ledger_bytes() +
-                (alarms_ == nullptr ? 0 : alarms_->outbox.bytes()) + state_bytes -
-                std::min(state_bytes, type_.empty_state_bytes());
+                (alarms_ == nullptr ? 0 : alarms_->outbox.bytes()) +
+                (unknown_fields_ == nullptr
+                     ? 0
+                     : block_bytes(sizeof(std::string)) + text_bytes(*unknown_fields_)) +
+                state_bytes - std::min(state_bytes, type_.empty_state_bytes());
 }
 
 }  // namespace detail

@@ -435,13 +435,16 @@ class ObjectCell {
   std::unique_ptr<RequestLedger> outbox_ledger_;  // For calls from outboxes.
   std::unique_ptr<ObjectAlarms> alarms_;          // Null while there are none. Destroyed before the
                                                   // object.
-  std::unique_ptr<Topic> topic_;                  // Created on demand.
-  std::unique_ptr<UndoPoint> undo_;               // In a durable turn, from its first change on.
-  Position kept_position_;                        // In a durable turn: undo() goes back to it.
-  std::size_t stored_hash_ = 0;                   // The hash of the state that was written last.
-  std::uint64_t change_number_ = 0;               // Grows with each change.
-  std::shared_ptr<SharedWrite> next_write_;       // Durable calls wait for it.
-  bool is_writing_ = false;                       // A task runs the shared writes.
+  // Fields of its record that this build does not know, encoded: a later build has stored them, and
+  // each write keeps them for it. Null when there are none.
+  std::unique_ptr<const std::string> unknown_fields_;
+  std::unique_ptr<Topic> topic_;             // Created on demand.
+  std::unique_ptr<UndoPoint> undo_;          // In a durable turn, from its first change on.
+  Position kept_position_;                   // In a durable turn: undo() goes back to it.
+  std::size_t stored_hash_ = 0;              // The hash of the state that was written last.
+  std::uint64_t change_number_ = 0;          // Grows with each change.
+  std::shared_ptr<SharedWrite> next_write_;  // Durable calls wait for it.
+  bool is_writing_ = false;                  // A task runs the shared writes.
   coroutine::Event write_ended_{"the store"};
   std::vector<std::shared_ptr<Follower>> followers_;
   std::size_t size_bytes_ = 0;

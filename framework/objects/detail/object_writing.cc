@@ -217,6 +217,7 @@ std::string ObjectCell::serialise(const UndoPoint* earlier) {
   record.AppendToString(&bytes);
   if (ledger_ != nullptr) ledger_->append_to(bytes);
   if (outbox_ledger_ != nullptr) outbox_ledger_->append_to(bytes);
+  if (unknown_fields_ != nullptr && !is_tombstone) bytes += *unknown_fields_;
   return bytes;
 }
 

@@ -2,6 +2,7 @@
 #include "framework/objects/detail/object_cell.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -134,6 +135,26 @@ TEST_F(ObjectCellTest, AStateThatCannotBeReadIsDataLoss) {
   EXPECT_THAT(read.error().message(), HasSubstr("corolane.test.Puppet \"a\""));
   EXPECT_FALSE(cell_->is_active());
   EXPECT_EQ(table_.look(key).object.bytes, "\xff\xff") << "it is kept for its repair";
+}
+
+TEST_F(ObjectCellTest, ARecordKeepsTheFieldsThatALaterBuildHasStored) {
+  ASSERT_TRUE(table_.seal(key, 1, Deadline::never()));
+  ObjectRecord later;
+  ObjectRecord::GetReflection()->MutableUnknownFields(&later)->AddLengthDelimited(
+      1'000, "of a later build");
+  ASSERT_TRUE(table_.write(key, 1, 0, {.bytes = later.SerializeAsString()}, Deadline::never()));
+  activate_with(7);
+  EXPECT_EQ(stored_value(), 7);
+  ObjectRecord stored;
+  ASSERT_TRUE(stored.ParseFromString(table_.look(key).object.bytes));
+  const auto& kept = ObjectRecord::GetReflection()->GetUnknownFields(stored);
+  ASSERT_EQ(kept.field_count(), 1);
+  EXPECT_EQ(kept.field(0).length_delimited(), "of a later build");
+
+  cell_->destroy();
+  ASSERT_TRUE(save());
+  ASSERT_TRUE(stored.ParseFromString(table_.look(key).object.bytes));
+  EXPECT_TRUE(kept.empty()) << "a destroyed object leaves nothing";
 }
 
 TEST_F(ObjectCellTest, AnUnchangedObjectIsNotWritten) {
