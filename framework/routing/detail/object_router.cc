@@ -351,12 +351,17 @@ Result<void> ObjectRouter::stream(const rpc::Method& method, const std::string& 
 Result<void> ObjectRouter::may_call(const Call& call) const {
   auto may = check_may_call(call.chain.get(), call.method.full_name, call.route.type, call.id);
   if (!may || host_ == nullptr) return may;
-  if (!host_->may_call_out(*call.chain)) return not_the_owner();
+  if (!is_of_owner(call)) return not_the_owner();
   may = host_->check_call_out(*call.chain, call.method, call.route.type, call.id);
   if (!may) return may;
   if (!host_->has_shared_writes()) [[likely]]
     return {};
   return host_->wait_for_shared_write(*call.chain);
+}
+
+bool ObjectRouter::is_of_owner(const Call& call) const {
+  const CallChain::Link* const caller = call.chain ? call.chain.get() : call.sender.get();
+  return caller == nullptr || host_ == nullptr || host_->may_call_out(*caller);
 }
 
 // The first attempt, at that place, has failed with `result`.
@@ -366,6 +371,7 @@ Result<void> ObjectRouter::call_again(const Call& call, Place place, OwnerMark t
   std::optional<Error> failure;
   for (;; ++failed_count) {
     if (failed_count > 0) {
+      if (!is_of_owner(call)) return not_the_owner().with_attempt(*failure);
       call.partition = call.route.partition_of(call.id);
       place = locate(call.route, call.partition);
       tried = place.mark();
@@ -624,11 +630,9 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
                                   const google::protobuf::Message& request,
                                   const rpc::CallOptions& options) {
   if (auto valid = check_object_id(type_of(method.full_name), id); !valid) return valid;
-  if (host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
-    const auto chain = current_chain();
-    if (chain != nullptr) {
-      if (auto stored = host_->wait_for_shared_write(*chain); !stored) return stored;
-    }
+  auto sender = current_chain();
+  if (sender != nullptr && host_ != nullptr && host_->has_shared_writes()) [[unlikely]] {
+    if (auto stored = host_->wait_for_shared_write(*sender); !stored) return stored;
   }
   // The caller must wait neither for the lookup of the object nor for its turn.
   std::unique_ptr<google::protobuf::Message> copy(request.New());
@@ -637,13 +641,13 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
   const rpc::Principal* const principal = principal_of(options, held);
   auto spawned = one_way_calls_.spawn(
       method.full_name,
-      [this, &method, id, copy = std::move(copy),
+      [this, &method, id, copy = std::move(copy), sender = std::move(sender),
        principal = principal == nullptr ? rpc::anonymous() : *principal,
        headers = options.headers == nullptr ? rpc::Headers() : *options.headers,
        deadline = deadline_of(method, options, rpc::CallScope::current())] {
-        static_cast<void>(
-            deliver(method, id, *copy,
-                    {.deadline = deadline, .headers = &headers, .principal = &principal}));
+        static_cast<void>(send_one_way(
+            method, id, *copy, {.deadline = deadline, .headers = &headers, .principal = &principal},
+            sender));
       },
       {.stack_size_bytes = method.stack_size_bytes});
   if (!spawned) return spawned.error();
@@ -653,20 +657,30 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
 Result<void> ObjectRouter::deliver(const rpc::Method& method, const std::string& id,
                                    const google::protobuf::Message& request,
                                    const rpc::CallOptions& options) {
+  return send_one_way(method, id, request, options, nullptr);
+}
+
+Result<void> ObjectRouter::send_one_way(const rpc::Method& method, const std::string& id,
+                                        const google::protobuf::Message& request,
+                                        const rpc::CallOptions& options,
+                                        std::shared_ptr<const CallChain::Link> sender) {
   if (auto valid = check_object_id(type_of(method.full_name), id); !valid) return valid;
   // No caller waits for it, so a callee may call back.
   CallChain::enter(CallChain());
   const Route& route = route_of(method);
-  return call_until_final({.method = method,
-                           .route = route,
-                           .id = id,
-                           .request = request,
-                           .reply = nullptr,
-                           .options = options,
-                           .principal = options.principal,
-                           .chain = nullptr,
-                           .deadline = deadline_of(method, options, rpc::CallScope::current()),
-                           .partition = route.partition_of(id)});
+  const Call call{.method = method,
+                  .route = route,
+                  .id = id,
+                  .request = request,
+                  .reply = nullptr,
+                  .options = options,
+                  .principal = options.principal,
+                  .chain = nullptr,
+                  .sender = std::move(sender),
+                  .deadline = deadline_of(method, options, rpc::CallScope::current()),
+                  .partition = route.partition_of(id)};
+  if (!is_of_owner(call)) return not_the_owner();
+  return call_until_final(call);
 }
 
 }  // namespace corolane::framework::detail

@@ -148,6 +148,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     const rpc::CallOptions& options;
     const rpc::Principal* principal;  // Null: anonymous.
     std::shared_ptr<const CallChain::Link> chain;
+    // The call that has sent this one-way call, and does not wait for it; null otherwise.
+    std::shared_ptr<const CallChain::Link> sender = nullptr;
     Deadline deadline;
     // Found anew when a view tells another number of partitions: a node without objects knows it
     // from those that have some.
@@ -194,6 +196,13 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               google::protobuf::Message* reply, NotedSink* stream,
                               const rpc::CallOptions& options);
   Result<void> may_call(const Call& call) const;
+  // Whether the object that calls is still ours: a later owner of it may have acted already.
+  // Suspends without a lease.
+  bool is_of_owner(const Call& call) const;
+  Result<void> send_one_way(const rpc::Method& method, const std::string& id,
+                            const google::protobuf::Message& request,
+                            const rpc::CallOptions& options,
+                            std::shared_ptr<const CallChain::Link> sender);
   Result<void> call_until_final(const Call& call);
   // The same two for other files: every call has those inlined.
   Place place_of(const Route& route, Partition partition) const;

@@ -6,7 +6,10 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/push/detail/broadcast.h"
 #include "test/framework/objects/one_cell.h"
@@ -111,6 +114,27 @@ TEST_F(ObjectProofTest, ACallOfAnotherObjectFollowsAQuestionToTheStore) {
   const int seal_count = store_.seal_count;
   ASSERT_TRUE(puppet().run({}));
   EXPECT_EQ(store_.seal_count, seal_count + 3) << "for the call, and for both replies";
+}
+
+TEST_F(ObjectProofTest, AOneWayCallOfAFormerOwnerIsNotSent) {
+  std::vector<std::string> arrived;
+  bool is_lost = true;
+  stage_.fence.set(now() + 1h);
+  strings_.run_alone = [&](test::Puppet& puppet) -> Result<void> {
+    arrived.push_back(puppet.id());
+    return {};
+  };
+  strings_.run = [&](test::Puppet& puppet) -> Result<void> {
+    EXPECT_TRUE(test::PuppetClient(puppet.router(), is_lost ? "lost" : "kept").run_alone({}));
+    if (is_lost) stage_.ownership.set_epoch(stage_.type.partition_of("a"), 2);
+    return {};
+  };
+  EXPECT_THAT(puppet().run({}), fails_with(Code::aborted));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  is_lost = false;
+  EXPECT_TRUE(puppet().run({}));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(arrived, testing::ElementsAre("kept"));
 }
 
 TEST_F(ObjectProofTest, PublicationsWaitForTheirProof) {
