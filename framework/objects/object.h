@@ -36,8 +36,9 @@
 //
 // A call with a request id (rpc::CallOptions) takes effect once, however often it is made: the
 // object remembers the last call of each caller for ten minutes, with its reply, and stores that
-// with its state. It remembers 4,096 callers; while it has no room for one more, the call of a new
-// caller fails with resource_exhausted, and nothing of it is executed.
+// with its state. A call that has failed, and whose change stays, is remembered, too: its retry
+// fails with failed_precondition. It remembers 4,096 callers; while it has no room for one more,
+// the call of a new caller fails with resource_exhausted, and nothing of it is executed.
 //
 // An object may have timers while it is active (object_timers.h), and reminders that wake it up
 // (object_reminders.h). It may publish events, and follow the events of other objects

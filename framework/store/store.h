@@ -81,7 +81,8 @@ struct NoteOptions {
 class Store {
  public:
   // How long a row is kept that holds nothing: a tombstone, and a seal of an object that was never
-  // written. No former owner lives on for so long, and no request id is remembered for so long.
+  // written. No former owner lives on for so long, and no request id of a client is remembered for
+  // so long. The tombstone of an object that was called from outboxes stays for a day.
   static constexpr std::chrono::milliseconds empty_row_time = std::chrono::hours(1);
 
   virtual ~Store() = default;

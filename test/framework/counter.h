@@ -72,11 +72,15 @@ class Counter : public CounterObject {
   // The counter "who" fails with its caller's principal.
   Result<CounterReply> add_along(const AddAlongRequest& request, rpc::Context& context) override {
     if (id() == "who") return Error(Code::aborted, "you are " + context.principal().id);
+    if (!request.ids().empty()) {
+      AddAlongRequest rest;
+      rest.mutable_ids()->Assign(request.ids().begin() + 1, request.ids().end());
+      auto added = CounterClient(router(), request.ids(0)).add_along(rest);
+      // It has changed nothing so far, so a router may call it again.
+      if (!added) return added;
+    }
     change().set_value(state().value() + 1);
-    if (request.ids().empty()) return reply();
-    AddAlongRequest rest;
-    rest.mutable_ids()->Assign(request.ids().begin() + 1, request.ids().end());
-    return CounterClient(router(), request.ids(0)).add_along(rest);
+    return reply();
   }
   Result<void> add_quietly(const AddRequest& request, rpc::Context& context) override {
     auto added = add(request, context);

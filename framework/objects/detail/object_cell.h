@@ -194,6 +194,8 @@ class ObjectCell {
   std::uint64_t version() const { return version_; }
   // That of the next write.
   std::uint64_t next_version() const;
+  // Grows with each change, and shrinks when one is undone.
+  std::uint64_t change_number() const { return change_number_; }
 
   // Whether its replies and publications may leave the node now.
   inline bool is_owned() const;
@@ -383,6 +385,7 @@ class ObjectCell {
   Result<void> write(const Image& image, Deadline deadline);
   Result<void> wait_for_writer(Deadline deadline);
   Result<void> try_to_write(const Image& image, Deadline deadline);
+  bool may_be_called_again() const;
   Result<void> find_out_version(Deadline deadline);
   void note_written(const Image& image);
   std::string serialise(const UndoPoint* earlier);
@@ -438,11 +441,11 @@ class ObjectCell {
   // Fields of its record that this build does not know, encoded: a later build has stored them, and
   // each write keeps them for it. Null when there are none.
   std::unique_ptr<const std::string> unknown_fields_;
-  std::unique_ptr<Topic> topic_;             // Created on demand.
-  std::unique_ptr<UndoPoint> undo_;          // In a durable turn, from its first change on.
-  Position kept_position_;                   // In a durable turn: undo() goes back to it.
-  std::size_t stored_hash_ = 0;              // The hash of the state that was written last.
-  std::uint64_t change_number_ = 0;          // Grows with each change.
+  std::unique_ptr<Topic> topic_;     // Created on demand.
+  std::unique_ptr<UndoPoint> undo_;  // In a durable turn, from its first change on.
+  Position kept_position_;           // In a durable turn: undo() goes back to it.
+  std::size_t stored_hash_ = 0;      // The hash of the state that was written last.
+  std::uint64_t change_number_ = 0;
   std::shared_ptr<SharedWrite> next_write_;  // Durable calls wait for it.
   bool is_writing_ = false;                  // A task runs the shared writes.
   coroutine::Event write_ended_{"the store"};

@@ -445,6 +445,7 @@ Error ObjectHost::after_failure(Turn& turn, Gate& gate, const ObjectCell::Handle
                                 Error error) {
   ObjectCell& cell = turn.cell();
   gate.undo();
+  error = gate.remember_failure(std::move(error));
   // An error reveals what earlier calls have changed.
   if (method.durable && turn.is_held() && cell.is_writing()) {
     if (auto stored = cell.wait_until_stored(context.deadline()); !stored) {

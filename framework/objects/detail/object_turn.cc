@@ -52,6 +52,7 @@ Result<void> ObjectHost::Turn::without(F&& wait) {
   if (!is_held()) return lost();
   // Calls that only read keep their place.
   const bool makes_room = letter_ != nullptr && letter_->part() == MailboxPart::writers;
+  has_changed_before_ = has_changed();
   if (makes_room) {
     if (cell_.letters(MailboxPart::waiting_writers) >= host_.mailbox_max(cell_.type())) {
       return host_.refuse(cell_.type(), cell_.id(), "calls that wait for an event");
@@ -179,6 +180,7 @@ Result<void> ObjectHost::Gate::reply(google::protobuf::Message& message) {
 void ObjectHost::Gate::remember(const google::protobuf::Message& message) {
   RequestLedger& ledger = cell_.ledger(request_id_);
   ledger.add(request_id_, method_.id, message.SerializeAsString(), cell_.wall_clock().now());
+  has_remembered_ = true;
   if (COROLANE_SEEDED_BUG(request_ids_evicted)) ledger.forget_all_but(64);
   cell_.mark_changed();
 }
@@ -263,6 +265,19 @@ Result<void> ObjectHost::Gate::store_with_others() {
 void ObjectHost::Gate::undo() {
   const bool may_undo = !has_failed_to_store_ && !COROLANE_SEEDED_BUG(nothing_undone);
   if (method_.durable && turn_.is_held() && may_undo) cell_.undo();
+}
+
+Error ObjectHost::Gate::remember_failure(Error error) {
+  // An outbox repeats a call until it succeeds, so its receivers undo what they have changed.
+  const bool stays = remembers(method_, request_id_) && request_id_.scope != outbox_scope &&
+                     turn_.is_held() && turn_.has_changed() && !has_remembered_;
+  if (!stays) return error;
+  cell_.ledger(request_id_).add_failed(request_id_, method_.id, error, cell_.wall_clock().now());
+  cell_.mark_changed();
+  if (method_.durable) {
+    if (auto saved = host_.save_for_reply(cell_, method_); !saved) return std::move(saved.error());
+  }
+  return std::move(error).with_maybe_executed();
 }
 
 Error ObjectHost::Gate::moved() const {

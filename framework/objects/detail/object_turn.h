@@ -119,6 +119,10 @@ class ObjectHost::Turn {
   // Shows the running handler to others.
   void set_frame(const CallChain::Frame* frame) { visitor_.set_frame(frame); }
   bool is_held() const { return state_ != State::none; }
+  // Whether the object has been changed in a turn of this one.
+  bool has_changed() const {
+    return has_changed_before_ || (is_held() && cell_.change_number() != number_at_begin_);
+  }
   // Its handler waited without a turn and was told to leave.
   bool was_sent_away() const { return was_sent_away_; }
   // The error for a handler that goes on after it has lost its turn.
@@ -144,6 +148,7 @@ class ObjectHost::Turn {
   void begin(bool is_shared) {
     state_ = is_shared ? State::shared : State::exclusive;
     visitor_.enter(ObjectVisitor::Stage::inside);
+    number_at_begin_ = cell_.change_number();
     if (is_durable_) cell_.begin_durable_turn();
   }
   void end_held() {
@@ -165,6 +170,8 @@ class ObjectHost::Turn {
   bool is_outside_ = false;  // Its handler runs without a turn.
   bool was_sent_away_ = false;
   bool is_durable_ = false;
+  bool has_changed_before_ = false;  // In an earlier turn.
+  std::uint64_t number_at_begin_ = 0;
   ObjectVisitor visitor_;
 };
 
@@ -195,6 +202,9 @@ class ObjectHost::Gate final : public rpc::Messages {
   // The handler of a durable method has failed. Undoes its changes, unless they are on their way to
   // the store already.
   void undo();
+  // Called after that for any method: a call whose change stays has taken effect, although it has
+  // failed. A retry must not change the object again.
+  Error remember_failure(Error error);
 
  private:
   void remember(const google::protobuf::Message& message);
@@ -216,6 +226,7 @@ class ObjectHost::Gate final : public rpc::Messages {
   const std::uint64_t begun_version_;
   bool has_written_ = false;
   bool has_failed_to_store_ = false;
+  bool has_remembered_ = false;
 };
 
 }  // namespace corolane::framework::detail

@@ -120,7 +120,11 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
     if (auto found = find_out_version(deadline); !found) return found;
   }
   ObjectWrite object = {.bytes = image.bytes, .wake_at = image.wake_at};
-  if (image.is_tombstone) object.forget_at = wall_clock().now() + Store::empty_row_time;
+  if (image.is_tombstone) {
+    object.forget_at =
+        wall_clock().now() + (may_be_called_again() ? RequestLedger::Options::of_outboxes().horizon
+                                                    : Store::empty_row_time);
+  }
   const auto write = [&] {
     object.new_version = next_version();
     return surroundings_.store.write(key(), epoch_, version_, object, deadline);
@@ -139,6 +143,14 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
   version_is_unsure_ = written.error().maybe_executed();
   may_write_late_ = may_write_late_ || version_is_unsure_;
   return written;
+}
+
+// Senders with an outbox deliver a call again for as long as the ledger remembers it. The object's
+// own outbox ends with it.
+bool ObjectCell::may_be_called_again() const {
+  static const std::string nobody;
+  const std::string& own = alarms_ == nullptr ? nobody : alarms_->outbox.caller();
+  return outbox_ledger_ != nullptr && outbox_ledger_->has_other_than(own);
 }
 
 void ObjectCell::note_written(const Image& image) {

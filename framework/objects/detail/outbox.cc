@@ -137,7 +137,12 @@ std::optional<WallTime> Outbox::wake_at() const {
 void Outbox::load(const ObjectRecord& record) {
   const StoredOutbox& stored = record.outbox();
   caller_ = stored.caller();
-  last_number_ = stored.last_number();
+  // Receivers may know later numbers, of calls that a store has lost again: new ones are beyond
+  // those, since no object sends a call each microsecond.
+  const auto time = runner_.clock().now().time_since_epoch();
+  last_number_ = std::max(stored.last_number(),
+                          static_cast<std::uint64_t>(
+                              std::chrono::duration_cast<std::chrono::microseconds>(time).count()));
   for (const StoredCall& call : stored.calls()) {
     entries_.push_back({.number = call.number(),
                         .method = &cell_.type().host().method_of(call.method()),

@@ -54,6 +54,8 @@ class Outbox final : public OutboxSink {
   Result<void> put(const rpc::Method& method, const std::string& id,
                    const google::protobuf::Message& request) override;
 
+  // The RequestId::caller of its calls; empty before the first one.
+  const std::string& caller() const { return caller_; }
   std::size_t size() const { return entries_.size(); }
   std::size_t bytes() const { return bytes_; }
   // The error of the last delivery of the first call; nothing while it has not failed.
@@ -100,7 +102,7 @@ class Outbox final : public OutboxSink {
   AlarmRunner& runner_;
   ObjectAlarms& owner_;
   ObjectCell& cell_;
-  std::string caller_;  // The RequestId::caller of its calls; empty before the first one.
+  std::string caller_;
   std::uint64_t last_number_ = 0;
   std::vector<Entry> entries_;
   std::size_t bytes_ = 0;

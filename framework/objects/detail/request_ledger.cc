@@ -15,7 +15,7 @@ using rpc::RequestId;
 // The list node, the place in the table, and the allocator's overhead.
 constexpr std::size_t overhead_bytes = 80;
 
-Error forgotten(const RequestId& id, const char* what) {
+Error forgotten(const RequestId& id, const std::string& what) {
   return Error(Code::failed_precondition,
                "request " + std::to_string(id.sequence) + " of " + quote(id.caller) + " " + what)
       .with_maybe_executed();
@@ -59,22 +59,38 @@ Result<const std::string*> RequestLedger::find(const RequestId& id, std::uint64_
                                              quote(id.caller) + " belongs to another method")
         .with_not_executed();
   }
+  if (entry.has_failed) {
+    return forgotten(id, "has failed after a part of it had taken effect: " + entry.reply);
+  }
   if (!entry.has_reply) return forgotten(id, "has taken effect; its reply was dropped");
   return &entry.reply;
 }
 
 void RequestLedger::add(const RequestId& id, std::uint64_t method, std::string reply,
                         WallTime now) {
-  // A slow handler may end after the handler of a later call.
+  Entry* const entry = note(id, method, now);
+  if (entry == nullptr) return;
+  set_reply(*entry, std::move(reply));
+  forget_replies();
+}
+
+void RequestLedger::add_failed(const RequestId& id, std::uint64_t method, const Error& error,
+                               WallTime now) {
+  constexpr std::size_t bytes_max = 256;
+  Entry* const entry = note(id, method, now);
+  if (entry != nullptr) set_failure(*entry, error.to_string().substr(0, bytes_max));
+}
+
+// Null when a later call of that caller is noted: a slow handler may end after that one's.
+RequestLedger::Entry* RequestLedger::note(const RequestId& id, std::uint64_t method, WallTime now) {
   const auto found = places_.find(id);
-  if (found != places_.end() && (*found)->last > id.sequence) return;
+  if (found != places_.end() && (*found)->last > id.sequence) return nullptr;
   Entry& entry = renew(id);
   entry.last = id.sequence;
   entry.method = method;
   entry.time = now;
-  set_reply(entry, std::move(reply));
   while (!is_young(entries_.front(), now)) forget_oldest();
-  forget_replies();
+  return &entry;
 }
 
 // Moves the caller's entry to the end; creates a missing entry.
@@ -100,11 +116,17 @@ void RequestLedger::set_reply(Entry& entry, std::string reply) {
   bytes_ += entry.reply.size();
 }
 
+void RequestLedger::set_failure(Entry& entry, std::string error) {
+  set_reply(entry, std::move(error));
+  entry.has_reply = false;
+  entry.has_failed = true;
+}
+
 void RequestLedger::forget_reply(Entry& entry) {
   reply_bytes_ -= entry.reply.size();
   bytes_ -= entry.reply.size();
   entry.reply = std::string();
-  entry.has_reply = false;
+  entry.has_reply = entry.has_failed = false;
 }
 
 void RequestLedger::forget_oldest() {
@@ -122,6 +144,11 @@ void RequestLedger::forget_replies() {
   }
 }
 
+bool RequestLedger::has_other_than(std::string_view caller) const {
+  return std::ranges::any_of(entries_,
+                             [caller](const Entry& entry) { return entry.caller() != caller; });
+}
+
 void RequestLedger::forget_all_but(std::size_t count) {
   while (entries_.size() > count) forget_oldest();
 }
@@ -137,6 +164,7 @@ void RequestLedger::load(const AppliedCaller& caller, WallTime now) {
   entry.time = is_usable ? noted : now;
   const auto reply = std::ranges::find(caller.replies(), caller.last(), &AppliedReply::sequence);
   if (reply != caller.replies().end()) set_reply(entry, reply->reply());
+  if (!caller.failure().empty()) set_failure(entry, caller.failure());
 }
 
 void RequestLedger::append_to(std::string& record) const {
@@ -150,6 +178,8 @@ void RequestLedger::append_to(std::string& record) const {
     caller.set_method(entry.method);
     caller.set_time_milliseconds(entry.time.time_since_epoch().count());
     caller.clear_replies();
+    caller.clear_failure();
+    if (entry.has_failed) caller.set_failure(entry.reply);
     if (entry.has_reply) {
       AppliedReply& reply = *caller.add_replies();
       reply.set_sequence(entry.last);

@@ -64,14 +64,16 @@ class RequestLedger {
 
   // Looks up a call of the method with that id (rpc::Method). Returns its first reply if it has
   // taken effect, null if it may run. Otherwise the call must not run. The error is
-  // failed_precondition with maybe_executed when a later call of that caller has taken effect or
-  // the reply was dropped, invalid_argument when the request id belongs to a call of another
-  // method, and resource_exhausted while there is no room for another caller.
+  // failed_precondition with maybe_executed when a later call of that caller has taken effect, the
+  // call has failed, or its reply was dropped, invalid_argument when the request id belongs to a
+  // call of another method, and resource_exhausted while there is no room for another caller.
   Result<const std::string*> find(const rpc::RequestId& id, std::uint64_t method,
                                   WallTime now) const;
   // Records that the call has taken effect now. Overlapping calls may all have found the last free
   // place: all are added.
   void add(const rpc::RequestId& id, std::uint64_t method, std::string reply, WallTime now);
+  // Records that the call has failed now, and that what it has changed stays: there is no reply.
+  void add_failed(const rpc::RequestId& id, std::uint64_t method, const Error& error, WallTime now);
 
   // Loads an entry of an earlier owner. One without a time, or with one far in the future, gets the
   // present time.
@@ -82,6 +84,8 @@ class RequestLedger {
   // The approximate memory it takes, which is more than its part of a record.
   std::size_t bytes() const { return bytes_; }
   std::size_t caller_count() const { return entries_.size(); }
+  // Whether it has calls of any other caller.
+  bool has_other_than(std::string_view caller) const;
   // Drops the oldest callers, however young, until `count` are left: a bug that tests seed on
   // purpose (framework/cluster/detail/seeded_bugs.h).
   void forget_all_but(std::size_t count);
@@ -94,7 +98,8 @@ class RequestLedger {
     std::uint64_t method = 0;
     WallTime time{};
     bool has_reply = false;
-    std::string reply;
+    bool has_failed = false;
+    std::string reply;  // Or the error of the call.
 
     std::string_view scope() const { return std::string_view(name).substr(0, scope_size); }
     std::string_view caller() const { return std::string_view(name).substr(scope_size); }
@@ -125,8 +130,10 @@ class RequestLedger {
   bool is_young(const Entry& entry, WallTime now) const {
     return now - entry.time < options_.horizon;
   }
+  Entry* note(const rpc::RequestId& id, std::uint64_t method, WallTime now);
   Entry& renew(const rpc::RequestId& id);
   void set_reply(Entry& entry, std::string reply);
+  void set_failure(Entry& entry, std::string error);
   void forget_reply(Entry& entry);
   void forget_oldest();
   void forget_replies();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "coroutine/base/try.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
@@ -24,6 +25,7 @@ using namespace std::chrono_literals;
 using test::add_request;
 using test::CounterShard;
 using test::fails_with;
+using testing::HasSubstr;
 
 class ObjectRequestsTest : public testing::Test {
  protected:
@@ -61,6 +63,39 @@ TEST_F(ObjectRequestsTest, ARequestIdBelongsToOneMethod) {
   ASSERT_TRUE(shard.counter("a").add_for_good(add_request(5), options));
   EXPECT_THAT(shard.counter("a").add(add_request(5), options), fails_with(Code::invalid_argument));
   EXPECT_EQ(shard.counter("a").get({})->value(), 5);
+}
+
+// A handler that fails because another object is away: a router repeats such a call.
+TEST_F(ObjectRequestsTest, ARequestThatFailsAfterItsChangeIsNotExecutedAgain) {
+  test::Puppet::Strings strings;
+  int run_count = 0;
+  strings.run = [&](test::Puppet& puppet) -> Result<void> {
+    ++run_count;
+    puppet.change().set_value(puppet.state().value() + 1);
+    if (puppet.id() == "saver") COROLANE_TRY(puppet.save());
+    return Error(Code::unavailable, "another object is away").with_origin(Origin::runtime);
+  };
+  test::PuppetStage stage(store_, strings);
+  const rpc::CallOptions once{.request_id = {.caller = "ada", .sequence = 1}};
+  const auto failed = stage.puppet("a").run({}, once);
+  ASSERT_THAT(failed, fails_with(Code::unavailable));
+  EXPECT_TRUE(failed.error().maybe_executed());
+  const auto retried = stage.puppet("a").run({}, once);
+  ASSERT_THAT(retried, fails_with(Code::failed_precondition));
+  EXPECT_THAT(retried.error().message(), HasSubstr("another object is away"));
+  EXPECT_EQ(stage.puppet("a").look({})->value(), 1);
+
+  ASSERT_THAT(stage.puppet("saver").run_for_good({}, once), fails_with(Code::unavailable));
+  test::PuppetStage next(store_, strings, 2);
+  const auto elsewhere = next.puppet("saver").run_for_good({}, once);
+  ASSERT_THAT(elsewhere, fails_with(Code::failed_precondition));
+  EXPECT_THAT(elsewhere.error().message(), HasSubstr("another object is away"));
+  EXPECT_EQ(next.puppet("saver").look({})->value(), 1);
+
+  run_count = 0;
+  ASSERT_THAT(stage.puppet("undone").run_for_good({}, once), fails_with(Code::unavailable));
+  ASSERT_THAT(stage.puppet("undone").run_for_good({}, once), fails_with(Code::unavailable));
+  EXPECT_EQ(run_count, 2) << "nothing of it has stayed, so it may be repeated";
 }
 
 TEST_F(ObjectRequestsTest, AnInvalidStoredReplyIsAnError) {

@@ -78,6 +78,15 @@ class OutboxTest : public testing::Test {
     stages_.push_back(std::make_unique<PuppetStage>(store_, strings_, epoch, options_, clock_));
   }
 
+  // The store has lost what the object has written since.
+  void set_back(const ObjectKey& key, const StoredObject& earlier) {
+    const std::uint64_t epoch = stages_.size();
+    const auto present = table_.seal(key, epoch, Deadline::never());
+    ASSERT_TRUE(present);
+    ASSERT_TRUE(
+        table_.write(key, epoch, present->version, {.bytes = earlier.bytes}, Deadline::never()));
+  }
+
   const WallClock clock_{WallTime(1'700'000'000'000ms)};
   const ObjectHost::Options options_ = {};
   MemoryStore table_;
@@ -92,6 +101,35 @@ class OutboxTest : public testing::Test {
     return stages;
   }();
 };
+
+TEST_F(OutboxTest, ACallAfterTheStoreWasSetBackIsNotTakenForALostOne) {
+  ASSERT_TRUE(send({"b"}));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const ObjectKey sender = {.type = "corolane.test.Puppet", .id = "sender"};
+  const StoredObject earlier = table_.look(sender).object;
+  ASSERT_TRUE(send({"b"}));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  ASSERT_EQ(value("b"), 2);
+  crash();
+  set_back(sender, earlier);
+  ASSERT_TRUE(send({"b"}));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  EXPECT_EQ(value("b"), 3);
+}
+
+TEST_F(OutboxTest, ADestroyedReceiverRemembersItsCallsAsLongAsOthers) {
+  receive_ = [](Puppet& puppet) {
+    puppet.destroy();
+    return Result<void>();
+  };
+  ASSERT_TRUE(send({"b"}));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const ObjectKey receiver = {.type = "corolane.test.Puppet", .id = "b"};
+  const WallTime later = clock_.now() + Store::empty_row_time + 1h;
+  ASSERT_TRUE(
+      table_.forget(partition_of(receiver.type, receiver.id), later, 100, Deadline::never()));
+  EXPECT_TRUE(table_.look(receiver).object.is_tombstone);
+}
 
 TEST_F(OutboxTest, ACallIsDeliveredAfterItIsStored) {
   store_.set_before_write([&](const ObjectKey& key) -> Result<void> {
