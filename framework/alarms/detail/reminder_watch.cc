@@ -35,6 +35,7 @@ Result<void> ReminderWatch::start(std::vector<RemindedType*> types) {
     if (std::ranges::find(looks_, ownership, &Look::ownership) != looks_.end()) continue;
     looks_.emplace_back(*ownership);
     wanted_.resize(ownership->partition_count());  // All have the same store.
+    count_max_.resize(wanted_.size());
   }
   auto spawned = tasks_.spawn("reminders", [this] { run(); },
                               {.purpose = coroutine::StackPool::Purpose::control});
@@ -108,15 +109,19 @@ bool ReminderWatch::is_owned(Partition partition) const {
       looks_, [partition](const Look& look) { return look.ownership->epoch(partition) != 0; });
 }
 
-// Returns whether the query has found all due objects.
+// Returns whether the query has found all due objects. The next one asks for more when it has not:
+// objects that stay due because they fail are found first each time.
 Result<bool> ReminderWatch::look_at(Partition partition) {
-  for (std::size_t count_max = options_.due_count_max;; count_max *= 2) {
+  std::size_t& count_max = count_max_[partition];
+  for (count_max = std::max(count_max, options_.due_count_max);; count_max *= 2) {
     auto found = store_.due(partition, clock_.now() + options_.horizon, count_max,
                             Deadline::after(look_time_max));
     if (!found) return found.error();
     // All of them are known, or belong to other nodes.
     if (add(partition, *found) == 0 && found->size() == count_max) continue;
-    return found->size() < count_max;
+    const bool has_all = found->size() < count_max;
+    count_max = has_all ? 0 : count_max * 2;
+    return has_all;
   }
 }
 

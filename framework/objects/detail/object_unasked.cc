@@ -109,6 +109,8 @@ Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
   auto found = cell_of(type, id, MailboxPart::writers);
   if (!found) return found.error();
   ObjectCell& cell = **found;
+  // An active object is woken by its own alarm.
+  if (cell.is_active() && cell.is_current()) return {};
   const std::uint32_t failed_before = cell.failed_activation_count;
   const Visit visit(*this, cell);
   Turn turn(*this, cell, {.what = "to be woken by a reminder"});
@@ -116,7 +118,6 @@ Result<void> ObjectHost::wake(HostedType& type, std::string_view id) {
   if (!turn.take(/*is_shared=*/false, deadline)) {
     return Error(Code::unavailable, "it did not get a turn in time");
   }
-  // An active object is woken by its own alarm.
   if (cell.is_current()) return {};
   if (cell.has_stale_object()) {
     turn.end();

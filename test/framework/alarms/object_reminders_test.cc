@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
@@ -95,6 +96,17 @@ class ObjectRemindersTest : public testing::Test {
   }
   void set(std::function<Result<void>(ObjectReminders reminders)> what) {
     EXPECT_TRUE(run([&](Puppet& puppet) { return what(puppet.reminders()); }));
+  }
+  // An earlier owner has stored the puppet with a reminder.
+  void store_due(const std::string& id, WallTime time) {
+    const ObjectKey key = {.type = "corolane.test.Puppet", .id = id};
+    ObjectRecord record;
+    StoredReminder& reminder = *record.add_reminders();
+    reminder.set_name("wake " + id);
+    reminder.set_next_milliseconds(time.time_since_epoch().count());
+    const std::string bytes = record.SerializeAsString();
+    ASSERT_TRUE(table_.seal(key, 1, Deadline::never()));
+    ASSERT_TRUE(table_.write(key, 1, 0, {.bytes = bytes, .wake_at = time}, Deadline::never()));
   }
   std::int64_t value() { return stage_->puppet("a").look({}).value().value(); }
   void sleep_until_second(std::int64_t second) {
@@ -254,17 +266,6 @@ TEST_F(ObjectRemindersTest, APartitionWithManyObjectsThatFailDoesNotKeepOthersAs
     if (partition == crowded) return Error(Code::internal, "it cannot be activated");
     return {};
   };
-  const auto store_due = [&](const std::string& id) {
-    const ObjectKey key = {.type = "corolane.test.Puppet", .id = id};
-    ObjectRecord record;
-    StoredReminder& reminder = *record.add_reminders();
-    reminder.set_name("wake " + id);
-    reminder.set_next_milliseconds(second(10).time_since_epoch().count());
-    const std::string bytes = record.SerializeAsString();
-    ASSERT_TRUE(table_.seal(key, 1, Deadline::never()));
-    ASSERT_TRUE(
-        table_.write(key, 1, 0, {.bytes = bytes, .wake_at = second(10)}, Deadline::never()));
-  };
   int crowd_count = 0;
   std::vector<std::string> others;
   for (int number = 0; crowd_count < 9 || others.size() < 50; ++number) {
@@ -273,11 +274,48 @@ TEST_F(ObjectRemindersTest, APartitionWithManyObjectsThatFailDoesNotKeepOthersAs
     if (is_crowded) ++crowd_count;
     if (!is_crowded && others.size() >= 50) continue;
     if (!is_crowded) others.push_back(id);
-    store_due(id);
+    store_due(id, second(10));
   }
   begin(2, 5min, {.due_count_max = 3});
   sleep_until_second(20);
   EXPECT_EQ(runs_.size(), others.size());
+}
+
+TEST_F(ObjectRemindersTest, ObjectsThatFailDoNotKeepOthersOfTheirPartitionAsleep) {
+  const Partition crowded = partition_of("corolane.test.Puppet", "0");
+  std::vector<std::string> ids;
+  for (int number = 0; ids.size() < 9; ++number) {
+    const std::string id = std::to_string(number);
+    if (partition_of("corolane.test.Puppet", id) == crowded) ids.push_back(id);
+  }
+  strings_.on_activate = [&](Puppet& puppet) -> Result<void> {
+    if (puppet.id() == ids.back()) return {};
+    return Error(Code::internal, "it cannot be activated");
+  };
+  for (const std::string& id : ids) {
+    // The last one is due last, so a query that is too short finds the others.
+    store_due(id, id == ids.back() ? second(11) : second(10));
+  }
+  sleep_until_second(12);  // All of them fail as soon as they are found.
+  begin(2, 5min, {.due_count_max = 3});
+  sleep_until_second(30);
+  EXPECT_THAT(runs_, testing::SizeIs(1));
+}
+
+TEST_F(ObjectRemindersTest, AnActiveObjectThatIsBusyDoesNotKeepOthersAsleep) {
+  store_due("busy", second(10));
+  store_due("asleep", second(11));
+  begin(2, 5min, {.waking_count_max = 1});
+  coroutine::Event end("end");
+  strings_.run = [&](Puppet&) -> Result<void> {
+    end.wait_uncancelled(Deadline::never());
+    return {};
+  };
+  auto busy = coroutine::spawn("call", [&] { static_cast<void>(stage_->puppet("busy").run({})); });
+  sleep_until_second(12);
+  EXPECT_THAT(runs_, ElementsAre(testing::Field(&Came::name, "wake asleep")));
+  end.set();
+  ASSERT_TRUE(busy.join(Deadline::never()));
 }
 
 TEST_F(ObjectRemindersTest, AnUnavailableStoreIsRetried) {
