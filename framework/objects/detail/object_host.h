@@ -268,6 +268,7 @@ class ObjectHost {
   template <typename F>
   Result<void> run_unasked(Turn& turn, const std::string& label, F&& work);
   void let_idle_go();
+  void let_leave(const std::vector<ObjectCell*>& going);
   void forget_rows();
   void measure_loads();
   bool is_owned_here(Partition partition) const;

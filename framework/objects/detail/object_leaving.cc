@@ -228,13 +228,33 @@ void ObjectHost::let_idle_go() {
       while (true) {
         const auto going = take_idle(*type, look_count);
         if (going.empty()) break;
-        static_cast<void>(for_each(going, [this](ObjectCell& cell) {
-          const Deadline deadline = Deadline::after(options_.save_time_max);
-          return deactivate(cell, deadline, deadline);
-        }));
+        let_leave(going);
       }
     }
   }
+}
+
+// Returns when all have left, or have had the time for it: a hook that ignores its cancellation
+// keeps its own object, and no other one.
+void ObjectHost::let_leave(const std::vector<ObjectCell*>& going) {
+  struct Batch {
+    std::size_t count;
+    coroutine::Event left{"idle objects that leave"};
+  };
+  const auto batch = std::make_shared<Batch>(going.size());
+  for (ObjectCell* const cell : going) {
+    auto leave = [this, cell, batch, visit = std::make_shared<QuietVisit>(*this, *cell)] {
+      const Deadline deadline = Deadline::after(options_.save_time_max);
+      if (cell->is_idle()) static_cast<void>(deactivate(*cell, deadline, deadline));
+      if (--batch->count == 0) batch->left.set();
+    };
+    auto spawned = housekeeping_.spawn("idle object", leave,
+                                       {.purpose = coroutine::StackPool::Purpose::control});
+    // Without a stack for it, this task does it.
+    if (!spawned) leave();
+  }
+  constexpr Duration hook_time_max = ObjectCell::last_hook_time_max + hook_grace;
+  static_cast<void>(batch->left.wait(Deadline::after(2 * options_.save_time_max + hook_time_max)));
 }
 
 // One partition at a time, so that the store hardly notices.

@@ -270,6 +270,21 @@ TEST_F(LastHookTest, AHookThatIgnoresItsCancellationKeepsItsOwnObjectAlone) {
   EXPECT_TRUE(stage.puppet("a").run({}));
 }
 
+TEST_F(LastHookTest, AHookThatIgnoresItsCancellationDoesNotKeepOtherIdleObjectsInMemory) {
+  coroutine::Event end("end");
+  strings_.on_deactivate = [&](test::Puppet& puppet) {
+    if (puppet.id() == "a") end.wait_uncancelled(Deadline::never());
+  };
+  test::PuppetStage stage(store_, strings_, 1, {.idle_time_max = 10s});
+  ASSERT_TRUE(stage.puppet("a").run({}));
+  ASSERT_TRUE(stage.puppet("b").run({}));
+  ASSERT_TRUE(coroutine::sleep_for(5s));
+  ASSERT_TRUE(stage.puppet("c").run({}));
+  ASSERT_TRUE(coroutine::sleep_for(1min));
+  EXPECT_EQ(stage.statistics().active_count, 1U);
+  end.set();
+}
+
 TEST_F(LastHookTest, AHandlerIsToldToLeaveUntilTheLastOfTwoTasksHasClosedItsObject) {
   coroutine::Event end("end");
   strings_.run = [&](test::Puppet& puppet) {
