@@ -113,7 +113,7 @@ class ReminderWatch {
   TimePoint look_at_{};
   // Partitions to query. A look begins behind the last one that was queried.
   std::vector<bool> wanted_;
-  std::vector<std::size_t> count_max_;  // Of the next query of each partition; 0: the usual.
+  std::vector<std::size_t> count_max_;  // The next query of each partition; 0: as usual.
   Partition next_partition_ = 0;
   coroutine::Event news_{"reminder"};
   coroutine::Semaphore slots_;

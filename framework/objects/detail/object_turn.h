@@ -119,7 +119,7 @@ class ObjectHost::Turn {
   // Shows the running handler to others.
   void set_frame(const CallChain::Frame* frame) { visitor_.set_frame(frame); }
   bool is_held() const { return state_ != State::none; }
-  // Whether the object has been changed in a turn of this one.
+  // Whether its handler has changed the object, in this turn or in an earlier one.
   bool has_changed() const {
     return has_changed_before_ || (is_held() && cell_.change_number() != number_at_begin_);
   }

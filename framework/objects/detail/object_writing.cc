@@ -148,8 +148,7 @@ Result<void> ObjectCell::try_to_write(const Image& image, Deadline deadline) {
 // Senders with an outbox deliver a call again for as long as the ledger remembers it. The object's
 // own outbox ends with it.
 bool ObjectCell::may_be_called_again() const {
-  static const std::string nobody;
-  const std::string& own = alarms_ == nullptr ? nobody : alarms_->outbox.caller();
+  const std::string_view own = alarms_ == nullptr ? std::string_view() : alarms_->outbox.caller();
   return outbox_ledger_ != nullptr && outbox_ledger_->has_other_than(own);
 }
 

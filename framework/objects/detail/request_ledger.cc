@@ -78,7 +78,9 @@ void RequestLedger::add_failed(const RequestId& id, std::uint64_t method, const 
                                WallTime now) {
   constexpr std::size_t bytes_max = 256;
   Entry* const entry = note(id, method, now);
-  if (entry != nullptr) set_failure(*entry, error.to_string().substr(0, bytes_max));
+  if (entry == nullptr) return;
+  set_failure(*entry, error.to_string().substr(0, bytes_max));
+  forget_replies();
 }
 
 // Null when a later call of that caller is noted: a slow handler may end after that one's.
