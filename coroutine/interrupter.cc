@@ -11,8 +11,13 @@
 #include <ctime>
 #include <string_view>
 
+#include "coroutine/detail/async_strand.h"
+#include "coroutine/detail/sleeping_thread.h"
+#include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/stack/detail/unwind.h"
+#include "coroutine/stack/fault_guard.h"
 
 namespace corolane::coroutine {
 
@@ -20,15 +25,31 @@ Interrupter::Interrupter() { sem_init(&answered_, /*pshared=*/0, 0); }
 
 Interrupter::~Interrupter() { sem_destroy(&answered_); }
 
-void Interrupter::enter() { thread_ = gettid(); }
+void Interrupter::enter() {
+  running_ = detail::Strand::running_place();
+  thread_ = gettid();
+}
 
-void Interrupter::leave() { thread_ = 0; }
+void Interrupter::leave() {
+  // An asking thread reads what belongs to this one.
+  const std::scoped_lock lock(one_at_a_time_);
+  thread_ = 0;
+}
 
 std::optional<Interruption> Interrupter::interrupt(Duration patience, InterruptionNote note) {
   const std::scoped_lock lock(one_at_a_time_);
   const pid_t thread = thread_;
   if (thread == 0) return std::nullopt;
   note_ = note;
+  const auto asleep = detail::look_at_thread(thread);
+  if (!asleep) return ask(thread, patience);
+  Interruption answer = describe_sleeper(*asleep);
+  // It has woken up meanwhile, and what was read is a mixture.
+  if (detail::look_at_thread(thread) != asleep) return ask(thread, patience);
+  return answer;
+}
+
+std::optional<Interruption> Interrupter::ask(pid_t thread, Duration patience) {
   state_.store(State::asked, std::memory_order_release);
   if (syscall(SYS_tgkill, getpid(), thread, SIGURG) != 0 || !wait_for_answer(patience)) {
     state_ = State::idle;
@@ -36,6 +57,24 @@ std::optional<Interruption> Interrupter::interrupt(Duration patience, Interrupti
   }
   Interruption answer = take_answer();
   state_ = State::idle;
+  return answer;
+}
+
+Interruption Interrupter::describe_sleeper(const detail::SleepingThread& asleep) {
+  // The end of a loop's own stack is unknown: the walk looks at a part.
+  std::uintptr_t stack_end = asleep.stack_pointer + 32 * 1024;
+  // The thread may wake up at any time, and end the task.
+  const detail::RacyReads reads;
+  const detail::TaskControl* running = nullptr;
+  FaultGuard::run([&] { running = detail::Strand::running_task_of(running_); });
+  const detail::TaskAccess::Borrowed borrowed(running);
+  FaultGuard::run([&] {
+    describe(running);
+    if (running != nullptr) stack_end = reinterpret_cast<std::uintptr_t>(running->stack_top);
+  });
+  depth_ = detail::unwind_sleeping(asleep.instruction, asleep.stack_pointer, stack_end, addresses_);
+  Interruption answer = take_answer();
+  answer.asleep_in = to_text(asleep);
   return answer;
 }
 
@@ -73,6 +112,13 @@ void Interrupter::answer(const void* context, const detail::TaskControl* running
   if (!state_.compare_exchange_strong(expected, State::answering, std::memory_order_acquire)) {
     return;
   }
+  describe(running);
+  depth_ = detail::unwind_interrupted(context, addresses_);
+  state_.store(State::answered, std::memory_order_release);
+  sem_post(&answered_);
+}
+
+void Interrupter::describe(const detail::TaskControl* running) {
   task_ = 0;
   name_size_ = noted_size_ = 0;
   if (running != nullptr) {
@@ -83,9 +129,6 @@ void Interrupter::answer(const void* context, const detail::TaskControl* running
     std::copy_n(name.begin(), name_size_, name_.begin());
     if (note_ != nullptr) noted_size_ = std::min(note_(noted_), noted_.size());
   }
-  depth_ = detail::unwind_interrupted(context, addresses_);
-  state_.store(State::answered, std::memory_order_release);
-  sem_post(&answered_);
 }
 
 }  // namespace corolane::coroutine

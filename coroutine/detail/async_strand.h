@@ -19,6 +19,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/detail/list.h"
 #include "coroutine/detail/ready_ring.h"
+#include "coroutine/detail/running_place.h"
 #include "coroutine/detail/switcher.h"
 #include "coroutine/detail/wait.h"
 #include "coroutine/stack/detail/sanitizer.h"
@@ -37,6 +38,14 @@ class Strand : public Wait {
   static TaskControl* running_task() {
     if (Switcher::running_ != nullptr) return Switcher::running_;
     return Switcher::running_strand_ == nullptr ? nullptr : Switcher::running_strand_->task();
+  }
+  // Where the calling thread keeps them, and what runs on the thread of such a place, which sleeps.
+  static RunningPlace running_place() {
+    return {.task = &Switcher::running_, .strand = &Switcher::running_strand_};
+  }
+  static TaskControl* running_task_of(const RunningPlace& place) {
+    if (*place.task != nullptr) return *place.task;
+    return *place.strand == nullptr ? nullptr : (*place.strand)->task();
   }
   // The same, but only if the thread is now on that task's stack.
   static TaskControl* task_of_stack() {

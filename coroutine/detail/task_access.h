@@ -122,6 +122,19 @@ class TaskAccess {
     return *Switcher::running_;
   }
   static TaskControl* running_or_null() { return Switcher::running_; }
+  // For a thread that reads what belongs to another thread's task: as long as it lives, that task
+  // is its running one. It must not suspend.
+  class Borrowed {
+   public:
+    explicit Borrowed(const TaskControl* task)
+        : own_(std::exchange(Switcher::running_, const_cast<TaskControl*>(task))) {}
+    ~Borrowed() { Switcher::running_ = own_; }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+   private:
+    TaskControl* const own_;
+  };
   static Result<Stack> begin_spawn(Switcher& scheduler, const TaskOptions& options) {
     return scheduler.begin_spawn(options);
   }

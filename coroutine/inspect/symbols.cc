@@ -323,6 +323,7 @@ class Symbols::DebugInfo {
     if (frames.empty() && symbol != nullptr) {
       frames.push_back({.function = demangled(symbol), .file = place.file, .line = place.line});
     }
+    if (frames.empty()) frames = frames_of_library(module, address);
     return frames;
   }
 
@@ -335,6 +336,18 @@ class Symbols::DebugInfo {
     Dwarf_Addr end;
     Dwarf_Die* unit;
   };
+
+  // "libc.so.6+0x9ae6c": libraries without their full table of symbols name what they export only.
+  static std::vector<SourceFrame> frames_of_library(Dwfl_Module* module, Dwarf_Addr address) {
+    Dwarf_Addr begin = 0;
+    const std::string_view path =
+        dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr, nullptr, nullptr);
+    if (path == program_path) return {};
+    std::array<char, 32> offset;
+    std::snprintf(offset.data(), offset.size(), "+0x%zx", address - begin);
+    return {
+        {.function = std::string(path.substr(path.rfind('/') + 1)) + offset.data(), .file = {}}};
+  }
 
   // libdw finds units by the section .debug_aranges alone, which clang does not write. For code of
   // clang it finds none, or the unit of GCC that lies before it.
@@ -439,6 +452,10 @@ void Symbols::look_up(const std::vector<std::uintptr_t>& return_addresses) {
 std::string to_text(const std::vector<SourceFrame>& frames) {
   std::string text;
   for (const SourceFrame& frame : frames) {
+    if (frame.is_note) {
+      text.append("    (").append(frame.function).append(")\n");
+      continue;
+    }
     text.append("    at ").append(frame.function);
     if (!frame.file.empty()) {
       text.append(" (").append(frame.file).append(":").append(std::to_string(frame.line));

@@ -6,7 +6,8 @@
 //
 // Reads the symbol tables and the debug information (DWARF) of this program and its libraries from
 // their files, or for the program from its file below /usr/lib/debug; never from the network.
-// Without debug information it yields functions only, without symbols addresses.
+// Without debug information it yields functions only, without symbols the places in their
+// libraries.
 //
 // Blocks rather than suspends: the first address in each compilation unit takes milliseconds. The
 // data that it reads takes memory: destroy it, or let it rest(), once there is nothing more to
@@ -24,9 +25,13 @@
 namespace corolane::coroutine {
 
 struct SourceFrame {
-  std::string function;  // With its namespaces and classes; the address when there is no symbol.
-  std::string file;      // From the root of the repository for our own; empty when not known.
+  // With its namespaces and classes. Without a symbol: the place in its library, such as
+  // "libc.so.6+0x9ae6c", or the address.
+  std::string function;
+  std::string file;  // From the root of the repository for our own; empty when not known.
   int line = 0;
+  // It stands for others, and `function` tells their number: see folded_frames.h.
+  bool is_note = false;
 
   bool operator==(const SourceFrame&) const = default;
 };
@@ -56,7 +61,7 @@ class Symbols {
   std::unordered_map<std::uintptr_t, std::vector<SourceFrame>> known_;
 };
 
-// One line per frame, indented: "    at FUNCTION (FILE:LINE)".
+// One line per frame, indented: "    at FUNCTION (FILE:LINE)", or "    (FUNCTION)" for a note.
 std::string to_text(const std::vector<SourceFrame>& frames);
 
 }  // namespace corolane::coroutine

@@ -41,6 +41,12 @@
 #define COROLANE_LIBRARY_THAT_FITS \
   corolane_library_is_built_with_a_sanitizer_set_COROLANE_SANITIZE_in_CMake
 #endif
+#if defined(COROLANE_TSAN)
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+}
+#endif
 // Defined in sanitizer.cc.
 extern "C" const char COROLANE_LIBRARY_THAT_FITS;
 
@@ -48,6 +54,21 @@ namespace corolane::coroutine::detail {
 
 // Kept by the compiler and by --gc-sections, although it is never read.
 [[gnu::used, gnu::retain]] static const char* const library_that_fits = &COROLANE_LIBRARY_THAT_FITS;
+
+// While it lives, the calling thread reads what another thread may change, and expects any value:
+// the thread sanitizer reports no races of these reads.
+class RacyReads {
+ public:
+#if defined(COROLANE_TSAN)
+  RacyReads() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
+  ~RacyReads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
+#else
+  RacyReads() {}   // NOLINT(modernize-use-equals-default): so that it counts as used.
+  ~RacyReads() {}  // NOLINT(modernize-use-equals-default)
+#endif
+  RacyReads(const RacyReads&) = delete;
+  RacyReads& operator=(const RacyReads&) = delete;
+};
 
 // Instrumented frames are several times larger, so stacks are too.
 #if defined(COROLANE_ASAN) || defined(COROLANE_TSAN)

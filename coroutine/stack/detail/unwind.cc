@@ -8,11 +8,17 @@
 #include <ucontext.h>
 #include <unwind.h>
 
+#include <array>
+
 #include "coroutine/stack/fault_guard.h"
 
 // Calls walk(data). To an unwinder there, its caller is the context suspended at `frame`: the
 // offsets are those of the registers that Boost.Context saves (jump_*_elf_gas.S).
 extern "C" void corolane_call_as_if_from(const void* frame, void (*walk)(void*), void* data);
+// Calls walk(data). To an unwinder there, its caller has these three registers.
+extern "C" void corolane_call_as_if_at(std::uintptr_t instruction, std::uintptr_t stack_pointer,
+                                       std::uintptr_t frame_pointer, void (*walk)(void*),
+                                       void* data);
 
 #if defined(__x86_64__)
 asm(R"(
@@ -39,6 +45,30 @@ corolane_call_as_if_from:
   ret
   .cfi_endproc
   .size corolane_call_as_if_from, . - corolane_call_as_if_from
+
+  .p2align 4
+  .hidden corolane_call_as_if_at
+  .globl corolane_call_as_if_at
+  .type corolane_call_as_if_at, @function
+corolane_call_as_if_at:
+  .cfi_startproc
+  push %rbx
+  push %r12
+  push %r13
+  mov %rsi, %rbx
+  mov %rdi, %r12
+  mov %rdx, %r13
+  .cfi_def_cfa %rbx, 0
+  .cfi_register %rip, %r12
+  .cfi_register %rbp, %r13
+  mov %r8, %rdi
+  call *%rcx
+  pop %r13
+  pop %r12
+  pop %rbx
+  ret
+  .cfi_endproc
+  .size corolane_call_as_if_at, . - corolane_call_as_if_at
   .popsection
 )");
 #elif defined(__aarch64__)
@@ -82,6 +112,31 @@ corolane_call_as_if_from:
   ret
   .cfi_endproc
   .size corolane_call_as_if_from, . - corolane_call_as_if_from
+
+  .p2align 4
+  .hidden corolane_call_as_if_at
+  .globl corolane_call_as_if_at
+  .type corolane_call_as_if_at, %function
+corolane_call_as_if_at:
+  .cfi_startproc
+  stp x29, x30, [sp, #-48]!
+  stp x19, x20, [sp, #16]
+  str x21, [sp, #32]
+  mov x29, sp
+  mov x19, x1
+  mov x20, x0
+  mov x21, x2
+  .cfi_def_cfa x19, 0
+  .cfi_register x30, x20
+  .cfi_register x29, x21
+  mov x0, x4
+  blr x3
+  ldr x21, [sp, #32]
+  ldp x19, x20, [sp, #16]
+  ldp x29, x30, [sp], #48
+  ret
+  .cfi_endproc
+  .size corolane_call_as_if_at, . - corolane_call_as_if_at
   .popsection
 )");
 #else
@@ -98,6 +153,8 @@ struct Walk {
   std::span<std::uintptr_t> addresses;
   bool has_begun = false;
   std::size_t depth = 0;
+  // Has come to the first frame of the stack, or has filled `addresses`.
+  bool is_whole = false;
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
@@ -108,7 +165,10 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
         walk.at != 0 ? address == walk.at : _Unwind_GetRegionStart(context) == walk.after;
     if (walk.at == 0 || !walk.has_begun) return _URC_NO_REASON;
   }
-  if (address == 0 || walk.depth == walk.addresses.size()) return _URC_END_OF_STACK;
+  if (address == 0 || walk.depth == walk.addresses.size()) {
+    walk.is_whole = true;
+    return _URC_END_OF_STACK;
+  }
   walk.addresses[walk.depth++] = address;
   return _URC_NO_REASON;
 }
@@ -118,6 +178,52 @@ void run(void* walk) { _Unwind_Backtrace(&visit, walk); }
 bool is_code(std::uintptr_t address) {
   dl_find_object found = {};
   return _dl_find_object(reinterpret_cast<void*>(address), &found) == 0;
+}
+
+// The registers of a thread that sleeps.
+struct Place {
+  std::uintptr_t instruction;
+  std::uintptr_t stack_pointer;
+  std::uintptr_t frame_pointer;
+};
+
+// A walk over a stack that may change, and with a frame pointer that may be wrong, leads anywhere.
+Walk walk_from(const Place& place, std::span<std::uintptr_t> addresses) {
+  Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_at),
+            .addresses = addresses};
+  const bool has_no_fault = FaultGuard::run([&] {
+    corolane_call_as_if_at(place.instruction, place.stack_pointer, place.frame_pointer, &run,
+                           &walk);
+  });
+  walk.is_whole = walk.is_whole && has_no_fault;
+  return walk;
+}
+
+// Whether `slot` holds the frame pointer of a caller, and above it a return address.
+[[gnu::no_sanitize("address", "thread")]] bool may_be_frame(const std::uintptr_t* slot) {
+  const auto at = reinterpret_cast<std::uintptr_t>(slot);
+  return (slot[0] == 0 || slot[0] > at) && slot[1] != 0 && is_code(slot[1]);
+}
+
+// The frame pointer that leads from `place` to the first frame of the stack; zero: none is found.
+std::uintptr_t find_frame_pointer(Place place, std::uintptr_t stack_end,
+                                  std::span<std::uintptr_t> room) {
+  // The innermost frame that needs a frame pointer is seldom far away, and each attempt takes some
+  // microseconds.
+  constexpr std::size_t slot_count_max = 4096;
+  constexpr int attempt_count_max = 128;
+  int attempt_count = 0;
+  const auto* slot = reinterpret_cast<const std::uintptr_t*>(place.stack_pointer);
+  for (std::size_t i = 0; i < slot_count_max && attempt_count < attempt_count_max; ++i, ++slot) {
+    if (reinterpret_cast<std::uintptr_t>(slot + 2) > stack_end) break;
+    bool is_candidate = false;
+    if (!FaultGuard::run([&] { is_candidate = may_be_frame(slot); })) break;
+    if (!is_candidate) continue;
+    ++attempt_count;
+    place.frame_pointer = reinterpret_cast<std::uintptr_t>(slot);
+    if (walk_from(place, room).is_whole) return place.frame_pointer;
+  }
+  return 0;
 }
 
 // Undoes a call whose first instruction faulted.
@@ -150,11 +256,62 @@ const std::byte* stack_pointer_of(const void* context) {
 #endif
 }
 
+#if defined(__x86_64__)
+namespace {
+
+// The register that is compared with the stack pointer just before or after the instruction that
+// touches a page: by `cmp %REGISTER, %rsp`, or the other way round. See the Intel manual, 2A, for
+// the prefix REX and the byte ModRM. Returns the value of the register; zero: there is none.
+std::uintptr_t limit_of_probing(const mcontext_t& machine) {
+  constexpr std::array<int, 16> registers = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                             REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                             REG_R12, REG_R13, REG_R14, REG_R15};
+  constexpr std::ptrdiff_t looked_at_max = 20;
+  const auto* const here = reinterpret_cast<const unsigned char*>(machine.gregs[REG_RIP]);
+  for (const auto* code = here - looked_at_max; code < here + looked_at_max; ++code) {
+    if (code[1] != 0x39) continue;
+    std::size_t number = 0;
+    if ((code[0] & 0xfb) == 0x48 && (code[2] & 0xc7) == 0xc4) {
+      number = ((code[0] & 4u) << 1) | (code[2] >> 3 & 7u);
+    } else if ((code[0] & 0xfe) == 0x48 && (code[2] & 0xf8) == 0xe0) {
+      number = ((code[0] & 1u) << 3) | (code[2] & 7u);
+    } else {
+      continue;
+    }
+    return static_cast<std::uintptr_t>(machine.gregs[registers[number]]);
+  }
+  return 0;
+}
+
+}  // namespace
+#endif
+
+const std::byte* stack_end_needed_by(const void* context) {
+  const std::byte* const end = stack_pointer_of(context);
+#if defined(__x86_64__)
+  constexpr std::uintptr_t frame_size_max = 64 * 1024 * 1024;
+  const auto at = reinterpret_cast<std::uintptr_t>(end);
+  const std::uintptr_t limit =
+      limit_of_probing(static_cast<const ucontext_t*>(context)->uc_mcontext);
+  if (limit < at && at - limit <= frame_size_max) return end - (at - limit);
+#endif
+  return end;
+}
+
 std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addresses) {
   Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_from),
             .addresses = addresses};
   corolane_call_as_if_from(frame, &run, &walk);
   return walk.depth;
+}
+
+std::size_t unwind_sleeping(std::uintptr_t instruction, std::uintptr_t stack_pointer,
+                            std::uintptr_t stack_end, std::span<std::uintptr_t> addresses) {
+  Place place{.instruction = instruction, .stack_pointer = stack_pointer, .frame_pointer = 0};
+  // Optimised code seldom needs a frame pointer.
+  if (const Walk walk = walk_from(place, addresses); walk.is_whole) return walk.depth;
+  place.frame_pointer = find_frame_pointer(place, stack_end, addresses);
+  return walk_from(place, addresses).depth;
 }
 
 [[gnu::noinline]] std::size_t unwind_here(std::span<std::uintptr_t> addresses) {

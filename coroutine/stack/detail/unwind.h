@@ -19,6 +19,15 @@ namespace corolane::coroutine::detail {
 // the caller's.
 std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addresses);
 
+// A thread that sleeps in the kernel, at this instruction with this stack pointer; `stack_end` is
+// the end of its stack, or of the part to look at. It may wake up meanwhile: the frames are then
+// those of before, of after, or too few. Its frame pointer is unknown, and is searched for on the
+// stack, so a stack that holds the remains of another call may yield a frame too many. Runs on the
+// caller's stack, in microseconds to a few milliseconds; needs a scheduler that has run in this
+// process, as unwind_interrupted() does.
+std::size_t unwind_sleeping(std::uintptr_t instruction, std::uintptr_t stack_pointer,
+                            std::uintptr_t stack_end, std::span<std::uintptr_t> addresses);
+
 // The caller.
 std::size_t unwind_here(std::span<std::uintptr_t> addresses);
 
@@ -32,6 +41,11 @@ std::size_t unwind_interrupted(const void* context, std::span<std::uintptr_t> ad
 // address is that of the instruction itself, unless it is not code: for a wild call the caller
 // comes first. Modifies the context meanwhile.
 std::size_t unwind_crashed(void* context, std::span<std::uintptr_t> addresses);
+
+// The lowest address that the interrupted function needs of its stack. A large frame is touched
+// page by page as it begins (-fstack-clash-protection), so the stack pointer may have some way to
+// go: the loop compares it with a register, which has the end.
+const std::byte* stack_end_needed_by(const void* context);
 
 // The address of the interrupted instruction.
 std::uintptr_t instruction_of(const void* context);

@@ -22,11 +22,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -140,6 +142,19 @@ TEST(SymbolsTest, AnUnknownAddressIsPrintedAsANumber) {
   EXPECT_THAT(symbols.frames({.return_addresses = {0x1234}}),
               ElementsAre(SourceFrame{.function = "0x1234", .file = {}}));
   EXPECT_THAT(symbols.frames({}), IsEmpty());
+}
+
+// The C library calls the comparison from a function that it does not export.
+TEST(SymbolsTest, AFrameOfALibraryWithoutASymbolNamesTheLibrary) {
+  const auto names = functions(frames_of_task([] {
+    std::array numbers{2, 1};
+    std::qsort(numbers.data(), numbers.size(), sizeof(int), [](const void*, const void*) {
+      nap();
+      return 0;
+    });
+  }));
+  EXPECT_THAT(names, Contains(HasSubstr("nap")));
+  EXPECT_THAT(names, Each(Not(StartsWith("0x"))));
 }
 
 TEST(SymbolsTest, TextHasOneLineForEachFrame) {

@@ -3,15 +3,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
+#include "coroutine/detail/sleeping_thread.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
@@ -149,6 +154,50 @@ TEST_F(UnwindTest, EveryTraceEndsWhereTheTaskBegan) {
   EXPECT_EQ(deep_trace.back(), shallow_trace.back());
   EXPECT_TRUE(deep.join(Deadline::never()));
   EXPECT_TRUE(shallow.join(Deadline::never()));
+}
+
+// The calls of a thread that sleeps in `act`, by its registers in the kernel. `act` sets is_there
+// and then reads from wakes[0].
+std::array<int, 2> wakes;
+std::atomic<bool> is_there;
+void expect_calls_of_sleeper(void (*act)()) {
+  ASSERT_EQ(::pipe(wakes.data()), 0);
+  is_there = false;
+  std::atomic<pid_t> id = 0;
+  std::jthread sleeper([&] {
+    id = ::gettid();
+    outer(act);
+  });
+  while (!is_there) std::this_thread::yield();
+  std::optional<SleepingThread> asleep;
+  while (!(asleep = look_at_thread(id))) std::this_thread::yield();
+  std::vector<std::uintptr_t> addresses(StackTrace::depth_max);
+  addresses.resize(unwind_sleeping(asleep->instruction, asleep->stack_pointer,
+                                   asleep->stack_pointer + 32 * 1024, addresses));
+  EXPECT_EQ(::write(wakes[1], "x", 1), 1);
+  sleeper.join();
+  ASSERT_EQ(called_from.size(), 2u);
+  EXPECT_EQ(common_calls(addresses), std::vector(called_from.rbegin(), called_from.rend()));
+  ::close(wakes[0]);
+  ::close(wakes[1]);
+}
+
+TEST_F(UnwindTest, WalksAThreadThatSleepsInASystemCall) {
+  expect_calls_of_sleeper([] {
+    char byte = 0;
+    is_there = true;
+    EXPECT_EQ(::read(wakes[0], &byte, 1), 1);
+  });
+}
+
+// Its frame is found by the frame pointer alone, which the kernel does not tell.
+TEST_F(UnwindTest, WalksAThreadThatSleepsBelowAFrameOfVariableSize) {
+  expect_calls_of_sleeper([] {
+    static volatile std::size_t size = 100;
+    auto* const bytes = static_cast<char*>(__builtin_alloca(size));
+    is_there = true;
+    EXPECT_EQ(::read(wakes[0], bytes, 1), 1);
+  });
 }
 
 [[gnu::noinline]] int descend(int depth) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Shortens a stack for people: the frames of corolane between two of the program's own become one
+// note, and so do those that repeat.
+//
+//   std::cout << to_text(folded(symbols.frames(trace)));
+//
+//     at corolane::coroutine::Mutex::lock (coroutine/sync/mutex.cc:21)
+//     at my_game::Guild::save (guild.cc:34)
+//     at my_game::Guild::donate (guild.cc:12)
+//     (9 frames of corolane)
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "coroutine/inspect/symbols.h"
+
+namespace corolane::coroutine {
+
+// Whether it is a function of the runtime: neither of the program nor of another library.
+bool is_of_corolane(std::string_view function);
+
+// Returns the frames, innermost first, with notes in place of those that tell nothing:
+// - Two or more frames of corolane in a row, with those of the standard library among them, are one
+//   note. The one that the program's code has called stays when it is the innermost of its kind,
+//   since it says what the task waits for. A stack without any frame of the program keeps all.
+// - A frame, or a group of up to four, that repeats as it is, stays once: "the frame above 311
+//   times more". This is how recursion looks.
+std::vector<SourceFrame> folded(std::vector<SourceFrame> frames);
+
+}  // namespace corolane::coroutine
