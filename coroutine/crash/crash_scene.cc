@@ -98,12 +98,12 @@ void CrashScene::add_failed_check(ReportText& text) {
   text.add("\n").flush();
 }
 
-void CrashScene::add_overflow(const siginfo_t& info, const void* interrupted, ReportText& text) {
+void CrashScene::add_overflow(const siginfo_t& info, void* interrupted, ReportText& text) {
   const void* const address = detail::OverflowWatch::missing_address(info, interrupted);
   const detail::TaskControl* const task = detail::OverflowWatch::overflowed(address);
   if (task == nullptr) return;
   text.add("\n");
-  detail::OverflowWatch::describe(*task, address, text);
+  detail::OverflowWatch::describe(*task, address, interrupted, text);
   text.add("\n").flush();
 }
 

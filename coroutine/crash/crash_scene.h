@@ -45,7 +45,7 @@ class CrashScene {
   // The check() that failed, if one has ended the process.
   static void add_failed_check(ReportText& text);
   // The task whose stack overflowed and how to enlarge its stack, if a SIGSEGV is an overflow.
-  static void add_overflow(const siginfo_t& info, const void* interrupted, ReportText& text);
+  static void add_overflow(const siginfo_t& info, void* interrupted, ReportText& text);
   // One line with the addresses of the interrupted code, innermost first. A "=" marks the first
   // address when it is that of the instruction itself; all others follow a call.
   static void add_stack(void* interrupted, ReportText& text);

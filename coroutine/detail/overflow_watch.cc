@@ -6,12 +6,15 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <span>
 
 #include "coroutine/detail/async_strand.h"
 #include "coroutine/detail/task_control.h"
@@ -29,15 +32,59 @@ std::size_t size_of(const Stack& stack) {
   return std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
 }
 
-// Tells the reader the next size, which no table at hand lists.
-void advise(std::size_t size_bytes, ReportText& text) {
-  const std::size_t next = 2 * size_bytes / stack_size_factor;
+// The number of calls that repeat down the stack; zero: it is no recursion. The innermost calls may
+// be others, since any leaf may be the one that does not fit.
+std::size_t repeating_calls(std::span<const std::uintptr_t> addresses) {
+  constexpr std::size_t calls_max = 8;
+  constexpr std::size_t repetitions_min = 6;
+  for (std::size_t begin = 1; begin <= calls_max; ++begin) {
+    for (std::size_t count = 1; count <= calls_max; ++count) {
+      if (addresses.size() < begin + repetitions_min * count) continue;
+      const auto some = addresses.subspan(begin, repetitions_min * count);
+      if (std::ranges::equal(some.first(some.size() - count), some.subspan(count))) return count;
+    }
+  }
+  return 0;
+}
+
+std::size_t recursion_of(void* context) {
+  std::size_t count = 0;
+  FaultGuard::run([&] {
+    std::array<std::uintptr_t, 64> addresses;
+    count = repeating_calls(std::span(addresses).first(unwind_crashed(context, addresses)));
+  });
+  return count;
+}
+
+// What the task would have needed, and a reserve for what its function calls.
+std::size_t enough_bytes(const TaskControl& task, const void* address, const void* context) {
+  constexpr std::size_t reserve_bytes_min = 8 * 1024;
+  const auto* lowest = static_cast<const std::byte*>(address);
+  FaultGuard::run([&] { lowest = std::min(lowest, stack_end_needed_by(context)); });
+  const auto needed = static_cast<std::size_t>(task.stack().top - lowest);
+  return std::bit_ceil(needed + std::max(needed / 8, reserve_bytes_min));
+}
+
+// Tells the reader the size, which no table at hand lists.
+void advise(std::size_t size_bytes, std::size_t enough_bytes, std::size_t repeating_count,
+            ReportText& text) {
+  if (repeating_count > 0) {
+    text.add("  it is a recursion: the same ").add(repeating_count);
+    text.add(repeating_count == 1 ? " call repeats" : " calls repeat").add(" down the stack\n");
+  }
+  const std::size_t next = std::max(2 * size_bytes, enough_bytes) / stack_size_factor;
   if (next > StackPool::stack_size_bytes_max) {
-    text.add("  no stack is larger: let it call less deeply, or keep less in local variables\n");
+    text.add("  no stack is large enough: let it call less deeply, or keep less in local ");
+    text.add("variables\n");
     return;
   }
   const std::size_t kibibytes = next / 1024;
-  text.add("  give it the next larger one, ").add(kibibytes).add(" KiB:\n");
+  if (repeating_count > 0) {
+    text.add("  let it end sooner, or make it a loop; if it always ends soon, give it ");
+  } else {
+    text.add("  give it one that has room for what it asked for here, ");
+  }
+  text.add(kibibytes).add(" KiB:\n");
   text.add("    a handler, by its method in the .proto file: ");
   text.add("option (corolane.method).stack_size = \"").add(kibibytes).add("KiB\";\n");
   text.add("    another task, where it is spawned: ");
@@ -70,7 +117,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const TaskControl* const task = OverflowWatch::overflowed(address);
   if (task != nullptr) {
     ReportText text(STDERR_FILENO);
-    OverflowWatch::describe(*task, address, text);
+    OverflowWatch::describe(*task, address, context, text);
     text.flush();
   }
   errno = error_number;
@@ -82,7 +129,8 @@ bool install_handler() {
   ::sigaction(SIGSEGV, nullptr, &previous_action);
   struct sigaction action = {};
   action.sa_sigaction = &on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  // The description reads a stack that may be broken: a fault in it must reach this handler.
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigaction(SIGSEGV, &action, nullptr);
   return true;
 }
@@ -121,7 +169,8 @@ const TaskControl* OverflowWatch::overflowed(const void* address) {
   return nullptr;
 }
 
-void OverflowWatch::describe(const TaskControl& task, const void* address, ReportText& text) {
+void OverflowWatch::describe(const TaskControl& task, const void* address, void* context,
+                             ReportText& text) {
   const std::source_location& site = task.top().site;
   const std::size_t size_bytes = size_of(task.stack());
   const auto distance = task.stack().base - static_cast<const std::byte*>(address);
@@ -130,7 +179,8 @@ void OverflowWatch::describe(const TaskControl& task, const void* address, Repor
   text.add_hex(reinterpret_cast<std::uintptr_t>(address)).add(", ");
   text.add(static_cast<std::uint64_t>(distance)).add(" bytes below the end\n");
   text.add("  spawned at ").add(site.file_name()).add(":").add(site.line()).add("\n");
-  advise(size_bytes, text);
+  text.flush();
+  advise(size_bytes, enough_bytes(task, address, context), recursion_of(context), text);
 }
 
 }  // namespace corolane::coroutine::detail

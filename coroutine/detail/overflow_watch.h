@@ -9,7 +9,8 @@
 //     at address 0x7f3a5c2fbff8, 8 bytes below the end
 //     spawned at services/duel/duel.cc:31
 //
-// and how to give it the next larger stack.
+// and how to give it a stack that is large enough for the frame that did not fit; or that it was a
+// recursion, when the same calls repeat down the stack.
 //
 // Then the signal is passed on to the handler that was installed before the first watch. The
 // default one ends the process by SIGSEGV, with a core that shows the fault itself. Every other
@@ -41,8 +42,10 @@ class OverflowWatch {
   // The task in use on this thread whose stack has `address` in its guard, if there is one.
   // Async-signal-safe.
   static const TaskControl* overflowed(const void* address);
-  // Writes the text above. Async-signal-safe.
-  static void describe(const TaskControl& task, const void* address, ReportText& text);
+  // Writes the text above; `context` is the third argument of the signal handler. Async-signal-safe
+  // as unwind_crashed() is.
+  static void describe(const TaskControl& task, const void* address, void* context,
+                       ReportText& text);
 
  private:
   static inline constinit thread_local const OverflowWatch* innermost_ = nullptr;

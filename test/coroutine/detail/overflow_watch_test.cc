@@ -199,18 +199,63 @@ TEST(OverflowOfASignalDeathTest, IsNamedBeforeTheProcessDies) {
               HasSubstr("\"signalled\" needs more than its "));
 }
 
-TEST(OverflowAdviceDeathTest, NamesTheNextLargerStackUnlessThereIsNone) {
-  const auto overflow = [](std::size_t stack_size_bytes) {
-    static_cast<void>(spawn("bottomless", &recurse, {.stack_size_bytes = stack_size_bytes})
-                          .join(Deadline::never()));
-  };
-  EXPECT_EXIT(overflow(64 * kibibyte), dies_of_its_fault,
-              AllOf(HasSubstr("the next larger one, 128 KiB"),
+void overflow_by(void (*way)(), std::size_t stack_size_bytes) {
+  static_cast<void>(
+      spawn("bottomless", way, {.stack_size_bytes = stack_size_bytes}).join(Deadline::never()));
+}
+
+[[gnu::noinline]] void keep_200_kibibytes() {
+  volatile char frame[200 * kibibyte];
+  frame[0] = 1;
+  steps = steps + frame[0];
+}
+
+TEST(OverflowAdviceDeathTest, SuggestsAStackThatIsEnoughForTheFrameThatDidNotFit) {
+  if (test::under_sanitizer) return;  // Its stacks are larger.
+  EXPECT_EXIT(
+      overflow_by(&keep_200_kibibytes, 64 * kibibyte), dies_of_its_fault,
+      AllOf(HasSubstr("room for what it asked for here, 256 KiB"), Not(HasSubstr("recursion"))));
+  overflow_by(&keep_200_kibibytes, 256 * kibibyte);  // It was enough.
+}
+
+TEST(OverflowAdviceDeathTest, SuggestsAStackThatIsEnoughForAnAlloca) {
+  if (test::under_sanitizer) return;
+  EXPECT_EXIT(overflow_by(
+                  [] {
+                    volatile std::size_t size = 300 * kibibyte;
+                    auto* const memory = static_cast<volatile char*>(__builtin_alloca(size));
+                    memory[0] = 1;
+                    steps = steps + memory[0];
+                  },
+                  64 * kibibyte),
+              dies_of_its_fault, HasSubstr("512 KiB"));
+}
+
+[[gnu::noinline]] void be_odd();
+[[gnu::noinline]] void be_even() {
+  if (steps >= 0) be_odd();
+  steps = steps + 1;
+}
+void be_odd() {
+  if (steps >= 0) be_even();
+  steps = steps + 1;
+}
+
+TEST(OverflowAdviceDeathTest, SaysThatItWasARecursion) {
+  EXPECT_EXIT(overflow_by(&recurse, 64 * kibibyte), dies_of_its_fault,
+              HasSubstr("it is a recursion: the same 1 call repeats down the stack"));
+  EXPECT_EXIT(overflow_by(&be_even, 64 * kibibyte), dies_of_its_fault,
+              HasSubstr("it is a recursion: the same 2 calls repeat down the stack"));
+}
+
+TEST(OverflowAdviceDeathTest, NamesALargerStackUnlessThereIsNone) {
+  EXPECT_EXIT(overflow_by(&recurse, 64 * kibibyte), dies_of_its_fault,
+              AllOf(HasSubstr("give it 128 KiB"),
                     HasSubstr("option (corolane.method).stack_size = \"128KiB\";"),
                     HasSubstr("{.stack_size_bytes = 128 * 1024}")));
   if (test::under_sanitizer) return;  // Its larger frames make an earlier size the largest.
-  EXPECT_EXIT(overflow(StackPool::stack_size_bytes_max), dies_of_its_fault,
-              HasSubstr("no stack is larger: let it call less deeply"));
+  EXPECT_EXIT(overflow_by(&recurse, StackPool::stack_size_bytes_max), dies_of_its_fault,
+              HasSubstr("no stack is large enough: let it call less deeply"));
 }
 
 Async<void> recurse_stackless() {

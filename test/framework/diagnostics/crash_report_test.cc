@@ -159,13 +159,14 @@ INSTANTIATE_TEST_SUITE_P(
             "terminate"}),
     [](const auto& way) { return CrashRequest::Way_Name(way.param.way); });
 
-TEST_F(CrashReportTest, AnOverflowNamesItsHandlerAndTheNextLargerStack) {
+TEST_F(CrashReportTest, AnOverflowNamesItsHandlerAndTheRecursion) {
   const Crash crash = this->crash(request(CrashRequest::OVERFLOW));
   EXPECT_EQ(crash.signal, SIGSEGV);
   for (const std::string& text : {crash.report, crash.errors}) {
     EXPECT_THAT(text, ContainsRegex("stack overflow: task [0-9]+ \"corolane.test.Crasher/Crash\" "
                                     "needs more than its 65536 bytes of stack\n"));
-    EXPECT_THAT(text, HasSubstr("  give it the next larger one, 128 KiB:\n"));
+    EXPECT_THAT(text, HasSubstr("  it is a recursion: the same 1 call repeats down the stack\n"));
+    EXPECT_THAT(text, HasSubstr("give it 128 KiB:\n"));
     EXPECT_THAT(text, HasSubstr("option (corolane.method).stack_size = \"128KiB\";\n"));
     EXPECT_THAT(text, HasSubstr("{.stack_size_bytes = 128 * 1024}\n"));
   }
