@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "coroutine/crash/crash_scene.h"
+#include "coroutine/inspect/folded_frames.h"
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/task_info.h"
 
@@ -86,7 +87,7 @@ std::string name_stacks(std::string_view report) {
     report.remove_prefix(end == std::string_view::npos ? report.size() : end + 1);
     if (line.starts_with(CrashScene::addresses_begin)) {
       const auto addresses = line.substr(CrashScene::addresses_begin.size());
-      named.append(to_text(frames_of(addresses, places, symbols)));
+      named.append(to_text(folded(frames_of(addresses, places, symbols))));
     }
     named.append(line).append("\n");
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
+#include "coroutine/inspect/folded_frames.h"
 
 namespace corolane::coroutine {
 namespace {
@@ -116,7 +117,7 @@ std::string to_text(const std::vector<StackGroup>& groups) {
       text.append(quote(name));
     }
     text.append(group.has_more_names ? ", ...\n" : "\n");
-    text.append(to_text(group.frames));
+    text.append(to_text(folded(group.frames)));
   }
   return text;
 }

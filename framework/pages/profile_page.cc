@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // /profile: where the node spends CPU time.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "coroutine/cpu_profile.h"
+#include "coroutine/inspect/folded_frames.h"
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
@@ -56,16 +61,43 @@ class FunctionNames {
     if (is_new) {
       const auto frames = symbols_.frames({.return_addresses = {address}});
       for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        place->second.push_back(frame->function);
+        place->second.push_back(name_of(*frame));
       }
     }
     return place->second;
   }
 
  private:
+  // All places in a library that have no symbol are one.
+  static std::string name_of(const coroutine::SourceFrame& frame) {
+    return frame.function.substr(0, frame.function.find("+0x"));
+  }
+
   coroutine::Symbols& symbols_;
   std::map<std::uintptr_t, std::vector<std::string>> names_;
 };
+
+// Makes one of several functions of corolane in a row that call the program's, from the outermost
+// on. What the innermost function of the program calls stays: the time is spent there.
+std::vector<std::string> without_runtime(const std::vector<std::string>& stack) {
+  const auto is_own = [](const std::string& name) {
+    return !coroutine::is_of_corolane(name) && !name.starts_with("std::");
+  };
+  const auto innermost = std::ranges::find_if(stack.rbegin(), stack.rend(), is_own).base();
+  std::vector<std::string> kept;
+  for (auto at = stack.begin(); at != innermost;) {
+    const auto end = std::find_if(at, innermost, is_own);
+    if (end - at >= 2 && std::any_of(at, end, coroutine::is_of_corolane)) {
+      kept.emplace_back("(corolane)");
+    } else {
+      kept.insert(kept.end(), at, end);
+    }
+    if (end != innermost) kept.push_back(*end);
+    at = end == innermost ? end : end + 1;
+  }
+  kept.insert(kept.end(), innermost, stack.end());
+  return kept;
+}
 
 struct Profile {
   FlameGraph graph;  // In microseconds.
@@ -82,9 +114,11 @@ void add(Profile& profile, const CpuProfile& shard, const std::string& root, Fun
     if (!root.empty()) stack.push_back(root);
     stack.emplace_back(sample.task_name().empty() ? "(loop)" : sample.task_name());
     const auto addresses = sample.addresses();
+    std::vector<std::string> functions;
     for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
-      std::ranges::copy(names.at(*address), std::back_inserter(stack));
+      std::ranges::copy(names.at(*address), std::back_inserter(functions));
     }
+    std::ranges::move(without_runtime(functions), std::back_inserter(stack));
     if (addresses.empty()) stack.emplace_back("(switching)");
     const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(sample.cpu());
     profile.graph.add(stack, static_cast<std::uint64_t>(microseconds.count()));

@@ -274,10 +274,82 @@ def without_newest(backtrace, count):
     return "\n".join(lines)
 
 
+# What users write in our namespace, such as our own services, is their program.
+RUNTIME = re.compile(r"corolane::(?:coroutine|net|rpc|framework|config|detail|Result<|Error::)")
+RUNTIME_FILE = re.compile(r"(?:^|/)(?:coroutine|rpc|framework)/(?:[a-z_]+/)*[a-z_]+\.(?:h|cc):")
+
+
+class StackFrame:
+    """A frame of a backtrace, with the lines that tell it."""
+
+    def __init__(self, line):
+        self.lines = [line]
+        call = re.sub(r"^#\d+ +(?:0x[0-9a-f]+ in )?", "", line)
+        place = re.search(r" at (\S+:\d+)$", line)
+        # gdb names the function of a lambda without its namespace: the file tells.
+        is_lambda = call.startswith(("operator() (", "_FUN ("))
+        self.is_runtime = RUNTIME.match(call) is not None or (
+            is_lambda and place is not None and RUNTIME_FILE.search(place[1]) is not None
+        )
+        self.is_std = call.startswith(("std::", "__gnu_cxx::"))
+        # Calls of a function from the same place differ in their arguments.
+        self.identity = (call.partition(" (")[0], place[1] if place else line)
+
+
+def runtime_runs(frames):
+    """Yields lists of frames: those of the runtime that belong together, or one other frame."""
+    at = 0
+    while at < len(frames):
+        end = next_at = at
+        while next_at < len(frames) and (frames[next_at].is_runtime or frames[next_at].is_std):
+            next_at += 1
+            if frames[next_at - 1].is_runtime:
+                end = next_at
+        end = max(end, at + 1)
+        yield frames[at:end]
+        at = end
+
+
+def folded(backtrace):
+    """The output of bt with notes in place of the runtime's frames and of those that repeat."""
+    frames = []
+    for line in backtrace.splitlines():
+        if line.startswith("#") or not frames:
+            frames.append(StackFrame(line))
+        else:
+            frames[-1].lines.append(line)
+    lines = []
+    for run in runtime_runs(frames):
+        is_innermost = run[0] is frames[0] and run[-1] is not frames[-1]
+        shown = run[-1:] if is_innermost else []
+        hidden = run[:-1] if is_innermost else run
+        if not any(frame.is_runtime for frame in run) or len(hidden) < 2:
+            shown = run
+        else:
+            lines.append(f"     ({len(hidden)} frames of corolane)")
+        lines.extend(shown)
+    return "\n".join(without_repetitions(lines))
+
+
+def without_repetitions(lines):
+    """Yields the text of frames and notes; equal frames in a row are told once."""
+    for _, group in itertools.groupby(lines, lambda line: getattr(line, "identity", line)):
+        first, *others = group
+        told = [first] if len(others) > 1 else [first, *others]
+        for line in told:
+            yield from getattr(line, "lines", [line])
+        if len(others) > 1:
+            yield f"     (the frame above {len(others)} times more)"
+
+
 def print_stack(task, options):
+    is_whole = "-whole" in options.split()
+    options = " ".join(word for word in options.split() if word != "-whole")
+    edit = str.rstrip if is_whole else folded
     if task.frame != 0:
         with unwinder.stack_from(task.frame) as own_count:
-            print(without_newest(gdb.execute(f"bt {options}", to_string=True), own_count))
+            bt = gdb.execute(f"bt {options}", to_string=True)
+            print(edit(without_newest(bt, own_count)))
         return
     thread = thread_on(task.stack)
     if thread is None:
@@ -285,7 +357,7 @@ def print_stack(task, options):
         return
     with selection_kept():
         thread.switch()
-        gdb.execute(f"bt {options}")
+        print(edit(gdb.execute(f"bt {options}", to_string=True)))
 
 
 def loaded_segments(core):
@@ -459,9 +531,11 @@ Looks at the oldest thousands of each group; those that a task awaits show as th
 
 
 class BacktraceCommand(gdb.Command):
-    """Prints the stack of a task: corolane bt ID [OPTIONS OF bt]
+    """Prints the stack of a task: corolane bt ID [-whole] [OPTIONS OF bt]
 
-`corolane tasks` shows the ids; with several schedulers, every task with that id is shown."""
+`corolane tasks` shows the ids; with several schedulers, every task with that id is shown.
+Frames of corolane between those of the program, and frames that repeat, are one line; -whole shows
+all of them."""
 
     def __init__(self):
         super().__init__("corolane bt", gdb.COMMAND_STACK)
@@ -471,7 +545,9 @@ class BacktraceCommand(gdb.Command):
         check_is_usable()
         wanted, _, options = argument.strip().partition(" ")
         if not wanted.isdigit():
-            raise gdb.GdbError("usage: corolane bt ID [OPTIONS OF bt]; corolane tasks shows ids")
+            raise gdb.GdbError(
+                "usage: corolane bt ID [-whole] [OPTIONS OF bt]; corolane tasks shows ids"
+            )
         found = False
         for number, tasks in enumerate(all_tasks(), start=1):
             for task in (task for task in tasks if task.id == int(wanted)):

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "coroutine/base/text.h"
+#include "coroutine/inspect/folded_frames.h"
 #include "coroutine/inspect/symbols.h"
 #include "framework/pages/detail/page.h"
 
@@ -131,7 +132,7 @@ std::string frames_text(const Json& stack) {
                       .file = std::string(frame.at("file").text()),
                       .line = static_cast<int>(frame.at("line").number())});
   }
-  return coroutine::to_text(frames);
+  return coroutine::to_text(coroutine::folded(std::move(frames)));
 }
 
 }  // namespace corolane::framework::detail

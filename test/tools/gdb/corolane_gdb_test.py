@@ -20,6 +20,7 @@ QUESTIONS = (
     "corolane tasks",
     "corolane stackless",
     *(f"corolane bt {number}" for number in range(1, 8)),
+    *(f"corolane bt {number} -whole" for number in range(1, 6)),
     "corolane bt 3 -frame-info short-location",
     "bt",
     "corolane bt 3 -no-such-option",
@@ -132,19 +133,28 @@ class Claims:
         self.assertRegex(rows[1][4], r"/task_zoo\.cc:\d+$")
 
     def test_bt_shows_a_suspended_task_down_to_its_function(self):
-        waiter = self.answer("corolane bt 2")
+        waiter = self.answer("corolane bt 2 -whole")
         self.assertTrue(waiter.startswith('task 2 "waiter" of scheduler 2: suspended\n#0'), waiter)
         self.assert_calls(waiter, *["wait_for_the_bell"] * 4, "run_function")
         self.assertRegex(waiter, r"wait_for_the_bell \(.*\) at \S+/task_zoo\.cc:\d+")
-        self.assert_calls(self.answer("corolane bt 3"), "sleep_for_an_hour", "run_function")
-        self.assert_calls(self.answer("corolane bt 4"), "take_the_lock", "run_function")
+        self.assert_calls(self.answer("corolane bt 3 -whole"), "sleep_for_an_hour", "run_function")
+        self.assert_calls(self.answer("corolane bt 4 -whole"), "take_the_lock", "run_function")
+
+    def test_bt_folds_frames_of_corolane_and_frames_that_repeat(self):
+        waiter = self.answer("corolane bt 2")
+        self.assertRegex(waiter, r"\n     \(\d+ frames of corolane\)\n")
+        self.assertEqual(waiter.count("wait_for_the_bell"), 2, waiter)
+        self.assertIn("\n     (the frame above 2 times more)\n", waiter)
+        whole = self.answer("corolane bt 2 -whole")
+        self.assertNotIn("frames of corolane", whole)
+        self.assertEqual(whole.count("wait_for_the_bell"), 4, whole)
 
     def test_bt_shows_a_task_that_yielded(self):
-        self.assert_calls(self.answer("corolane bt 5"), "keep_yielding", "run_function")
+        self.assert_calls(self.answer("corolane bt 5 -whole"), "keep_yielding", "run_function")
 
     def test_bt_shows_the_running_task_and_the_one_that_runs_its_scheduler(self):
         mark = 'task 1 "keeper" of scheduler 2: running\n'
-        outer, _, keeper = self.answer("corolane bt 1").partition(mark)
+        outer, _, keeper = self.answer("corolane bt 1 -whole").partition(mark)
         self.assert_calls(outer, "Scheduler::run_ready", "Scheduler::run", "run_inside_a_task")
         self.assert_calls(keeper, "all_in_place", "run_zoo", "run_function")
 
@@ -154,7 +164,7 @@ class Claims:
 
     def test_a_backtrace_ends_where_the_task_began(self):
         for number in (2, 3, 4, 5):
-            backtrace = self.answer(f"corolane bt {number}")
+            backtrace = self.answer(f"corolane bt {number} -whole")
             self.assertNotIn("Backtrace stopped", backtrace)
             self.assertRegex(backtrace.splitlines()[-1], r"ContextSwitch::enter<")
 
