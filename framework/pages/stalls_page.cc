@@ -37,6 +37,7 @@ Json stall_json(const Stall& stall, const Frames& frames) {
           {"task_id", doing.task == 0 ? Json() : address_json(address)},
           {"task", doing.task_name},
           {"object", doing.note},
+          {"asleep_in", doing.asleep_in},
           {"spawned_at", doing.task == 0 ? "" : site_text(doing.site)},
           {"stack", frames_json(frames)}};
 }
@@ -46,7 +47,7 @@ std::string stall_text(const Json& stall) {
   return table_text(Json::array({stall}),
                     "STALL: number, SHARD: shard, BEGUN AT: begun_at, FOR: seconds, "
                     "GOES ON: is_going_on, TASK: task_id, NAME: task, OBJECT: object, "
-                    "SPAWNED AT: spawned_at") +
+                    "ASLEEP IN: asleep_in, SPAWNED AT: spawned_at") +
          (stack.empty() ? "    its thread did not answer\n" : stack);
 }
 

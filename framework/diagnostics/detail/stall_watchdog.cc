@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <utility>
 
+#include "coroutine/inspect/folded_frames.h"
 #include "coroutine/inspect/symbols.h"
 #include "framework/wire/detail/call_chain.h"
 
@@ -35,9 +36,10 @@ std::string place_text(const coroutine::StackTrace& trace) {
   coroutine::Symbols symbols;
   std::string text;
   std::size_t count = 0;
-  for (const coroutine::SourceFrame& frame : symbols.frames(trace)) {
+  for (const coroutine::SourceFrame& frame : coroutine::folded(symbols.frames(trace))) {
     if (count++ == logged_frames_max) break;
-    text.append(text.empty() ? "" : " < ").append(frame.function);
+    text.append(text.empty() ? "" : " < ");
+    text.append(frame.is_note ? "(" + frame.function + ")" : frame.function);
     if (!frame.file.empty()) {
       text.append(" (").append(frame.file).append(":").append(std::to_string(frame.line)) += ')';
     }
@@ -97,8 +99,7 @@ void StallWatchdog::look(Watched& watched, std::size_t shard, TimePoint time) {
   const bool runs_tasks = activity % 2 == 1;
   if (!runs_tasks || time - watched.since < options_.stall_time_min) return;
   if (watched.stall == 0) return begin_stall(watched, shard, time);
-  const std::scoped_lock lock(mutex_);
-  if (Stall* const stall = find(watched.stall)) stall->lasted = time - watched.since;
+  go_on(watched, time - watched.since);
 }
 
 void StallWatchdog::begin_stall(Watched& watched, std::size_t shard, TimePoint time) {
@@ -115,7 +116,29 @@ void StallWatchdog::begin_stall(Watched& watched, std::size_t shard, TimePoint t
     stalls_.push_front(stall);
     if (stalls_.size() > options_.kept_count) stalls_.pop_back();
   }
-  tell(stall, time);
+  watched.tell_at = options_.told_again_after;
+  tell_first(stall, time);
+}
+
+void StallWatchdog::go_on(Watched& watched, Duration lasted) {
+  std::optional<coroutine::Interruption> doing;
+  const bool is_told = lasted >= watched.tell_at;
+  if (is_told) {
+    doing = watched.scheduler->interrupt(answer_time_max, note_object);
+    const bool is_first = watched.tell_at == options_.told_again_after;
+    const Duration minute = 60 * options_.told_again_after;
+    watched.tell_at = is_first ? 10 * options_.told_again_after : (lasted / minute + 1) * minute;
+  }
+  std::optional<Stall> told;
+  {
+    const std::scoped_lock lock(mutex_);
+    Stall* const stall = find(watched.stall);
+    if (stall == nullptr) return;
+    stall->lasted = lasted;
+    if (doing) stall->doing = std::move(doing);
+    if (is_told) told = *stall;
+  }
+  if (told) tell(*told);
 }
 
 void StallWatchdog::end_stall(Watched& watched, TimePoint time) {
@@ -128,19 +151,24 @@ void StallWatchdog::end_stall(Watched& watched, TimePoint time) {
   }
 }
 
-void StallWatchdog::tell(const Stall& stall, TimePoint time) {
+void StallWatchdog::tell_first(const Stall& stall, TimePoint time) {
   while (!logged_at_.empty() && time - logged_at_.front() >= 1min) logged_at_.pop_front();
   if (logged_at_.size() >= options_.logged_per_minute_max) {
     ++unlogged_count_;
     return;
   }
   logged_at_.push_back(time);
+  tell(stall);
+}
+
+void StallWatchdog::tell(const Stall& stall) {
   const coroutine::Interruption doing = stall.doing.value_or(coroutine::Interruption());
   log_.warning("the loop does not turn: a handler computes for long, or blocks the thread",
                {{"shard", stall.is_control ? "control" : std::to_string(stall.shard)},
                 {"for", stall.lasted},
                 {"task", doing.task_name.empty() ? "-" : doing.task_name},
                 {"object", doing.note.empty() ? "-" : doing.note},
+                {"asleep_in", doing.asleep_in.empty() ? "-" : doing.asleep_in},
                 {"at", place_text(doing.trace)},
                 {"not_told_before", std::exchange(unlogged_count_, 0)}});
 }

@@ -3,8 +3,10 @@
 // too long, or blocks the thread, delays all others of its shard.
 //
 // A thread of its own watches each scheduler. A scheduler that has run tasks for too long without a
-// turn is interrupted and asked for its stack (Scheduler::interrupt). Stalls are counted and
-// logged, a few per minute at most; the latest are kept for the page /stalls.
+// turn is asked for its stack, and interrupted for that if it computes (Scheduler::interrupt).
+// Stalls are counted and logged, a few per minute at most; the latest are kept for the page
+// /stalls. A stall that goes on is told again after 1 s, 10 s, and each minute, with what the
+// thread does by then.
 //
 // Thread-safe.
 #pragma once
@@ -32,7 +34,9 @@ class StallWatchdog {
     Duration stall_time_min = std::chrono::milliseconds(20);
     // A loop that is blocked for longer counts as stuck: is_stuck().
     Duration stuck_time_min = std::chrono::seconds(1);
-    std::size_t logged_per_minute_max = 5;
+    std::size_t logged_per_minute_max = 5;  // Those told again are not counted.
+    // The first time; further ones follow after ten times as long, and then each 60 times.
+    Duration told_again_after = std::chrono::seconds(1);
     std::size_t kept_count = 32;  // Stalls with their stacks.
     // The last loop is that of the control thread, which is no shard.
     bool control_is_last = false;
@@ -45,8 +49,8 @@ class StallWatchdog {
     std::chrono::sys_time<Duration> begun_at;
     Duration lasted{};  // So far, while is_going_on; precise to a few ms.
     bool is_going_on = true;
-    // The interrupted work when the stall was noticed; nothing when the thread did not answer. Its
-    // note names the object.
+    // The work when the stall was noticed, or told again; nothing when the thread did not answer.
+    // Its note names the object.
     std::optional<coroutine::Interruption> doing;
   };
 
@@ -73,13 +77,16 @@ class StallWatchdog {
     std::uint32_t activity = 0;
     TimePoint since = {};     // When this activity was first seen.
     std::uint64_t stall = 0;  // The number of its stall; 0: none.
+    Duration tell_at{};       // How long the stall then lasts.
   };
 
   void watch(const std::stop_token& stop);
   void look(Watched& watched, std::size_t shard, TimePoint time);
   void begin_stall(Watched& watched, std::size_t shard, TimePoint time);
+  void go_on(Watched& watched, Duration lasted);
   void end_stall(Watched& watched, TimePoint time);
-  void tell(const Stall& stall, TimePoint time);
+  void tell_first(const Stall& stall, TimePoint time);
+  void tell(const Stall& stall);
   Stall* find(std::uint64_t number);
 
   const Options options_;

@@ -44,6 +44,7 @@ std::string work_of(Node& node, std::size_t shard) {
   const coroutine::Interruption& doing = *stall->doing;
   std::string text = doing.note.empty() ? "task " + doing.task_name : doing.note;
   const std::string place = place_of(node, doing.trace);
+  if (!doing.asleep_in.empty()) text += " sleeps in " + doing.asleep_in;
   return place.empty() ? text : text + ", " + place;
 }
 

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <chrono>
 #include <mutex>
@@ -143,6 +144,53 @@ TEST(StallWatchdogTest, AStalledLoopIsStuckUntilItTurns) {
     wait_for_the_end(watchdog);
     EXPECT_FALSE(watchdog.is_stuck());
   });
+}
+
+// Sleeps without a turn of the loop, for 200 ms and until the watchdog has seen it. Returns whether
+// a signal has ended a sleep early.
+[[gnu::noinline]] bool block_the_loop(const StallWatchdog& watchdog) {
+  bool is_ended_early = false;
+  for (const auto start = real_now();
+       !is_ended_early && (watchdog.statistics().count == 0 && real_now() - start < 10s);) {
+    is_ended_early = ::poll(nullptr, 0, 200) != 0;
+  }
+  return is_ended_early;
+}
+
+TEST(StallWatchdogTest, ABlockingCallIsNamedAndNotEndedEarly) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {}, log);
+    auto handler = coroutine::spawn("blocks", [&] { return block_the_loop(watchdog); });
+    const auto is_ended_early = handler.join(Deadline::never());
+    ASSERT_TRUE(is_ended_early);
+    EXPECT_FALSE(*is_ended_early);
+    wait_for_the_end(watchdog);
+    const auto stall = watchdog.last_stalls().front();
+    ASSERT_TRUE(stall.doing);
+    EXPECT_EQ(stall.doing->task_name, "blocks");
+    EXPECT_THAT(stall.doing->asleep_in, HasSubstr("poll"));
+    EXPECT_THAT(coroutine::to_text(coroutine::Symbols().frames(stall.doing->trace)),
+                HasSubstr("block_the_loop"));
+  });
+  EXPECT_THAT(lines.all().front(), HasSubstr("asleep_in="));
+}
+
+TEST(StallWatchdogTest, AStallThatGoesOnIsToldAgain) {
+  Lines lines;
+  Log log = lines.log();
+  run_on_real_loop([&](RealLoop& real) {
+    const StallWatchdog watchdog({&real.scheduler}, {.told_again_after = 30ms}, log);
+    auto handler = coroutine::spawn("goes on", [&] {
+      // The first line, then those after 30 and 300 ms.
+      for (const auto start = real_now(); lines.all().size() < 3 && real_now() - start < 10s;) {
+      }
+    });
+    ASSERT_TRUE(handler.join(Deadline::never()));
+  });
+  ASSERT_THAT(lines.all(), SizeIs(Ge(3)));
+  for (const std::string& line : lines.all()) EXPECT_THAT(line, HasSubstr("goes on"));
 }
 
 TEST(StallWatchdogTest, AThreadWithoutTasksIsInterruptedAsWell) {
