@@ -165,6 +165,12 @@ Result<void> check_login(const ClientsConfig& clients) {
   return {};
 }
 
+Result<void> check_method_name(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  if (slash != std::string::npos && slash > 0 && slash + 1 < name.size()) return {};
+  return invalid("\"" + name + "\" is not the name of a method, such as chess.Game/Move");
+}
+
 // Refuses to record a node that could not be replayed.
 Result<void> check_record(const NodeConfig& config) {
   if (config.record.file.empty()) return {};
@@ -186,10 +192,21 @@ Result<void> check_record(const NodeConfig& config) {
 
 }  // namespace
 
+void describe(config::Section& section, MethodStackConfig& value) {
+  section.field("method", value.method, "Its name, package.Service/Method.");
+  section.field("size", value.size, "The size of the stack; rounded up to a power of two.",
+                config::between(config::Bytes{coroutine::StackPool::stack_size_bytes_min},
+                                config::Bytes{coroutine::StackPool::stack_size_bytes_max}));
+  section.rule({"method"}, [&value] { return check_method_name(value.method); });
+}
+
 void describe(config::Section& section, StacksConfig& value) {
   section.field("count_max", value.count_max,
                 "The most coroutines that may exist at once; further calls are refused.",
                 config::between(1'000, 10'000'000));
+  section.field("methods", value.methods,
+                "Methods whose handlers run on another stack than their option stack_size says; "
+                "`corolane stacks --apply` writes it.");
 }
 
 void describe(config::Section& section, TlsConfig& value) {

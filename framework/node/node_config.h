@@ -34,8 +34,15 @@ class Section;
 
 namespace corolane::framework {
 
+// Another stack for the handlers of a method than its option in the .proto file says.
+struct MethodStackConfig {
+  std::string method;  // "package.Service/Method".
+  config::Bytes size{coroutine::StackPool::stack_size_bytes_default};
+};
+
 struct StacksConfig {
   std::size_t count_max = coroutine::StackPool::Options{}.stack_count_max;
+  std::vector<MethodStackConfig> methods;
 };
 
 // Connections use TLS when there is a certificate.
@@ -194,6 +201,7 @@ struct NodeConfig {
   std::size_t shard_count() const;
 };
 
+void describe(config::Section& section, MethodStackConfig& value);
 void describe(config::Section& section, StacksConfig& value);
 void describe(config::Section& section, TlsConfig& value);
 void describe(config::Section& section, PeerTlsConfig& value);

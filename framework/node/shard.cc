@@ -28,6 +28,14 @@
 namespace corolane::framework {
 namespace {
 
+rpc::StackSizes stack_sizes(const StacksConfig& config) {
+  rpc::StackSizes sizes;
+  for (const MethodStackConfig& method : config.methods) {
+    sizes.set(method.method, method.size.count);
+  }
+  return sizes;
+}
+
 // The number of connections stays at its default: client connections have a limit that all shards
 // share, and other nodes make one per shard, far fewer than the default.
 rpc::Server::Options rpc_options(const NodeConfig& node) {
@@ -36,7 +44,8 @@ rpc::Server::Options rpc_options(const NodeConfig& node) {
           .calls_per_connection_max = config.calls_per_connection_max,
           .connections_per_principal_max = config.connections_per_principal_max,
           .calls_per_principal_max = config.calls_per_principal_max,
-          .client_bytes_max = config.memory_max.count / node.shard_count()};
+          .client_bytes_max = config.memory_max.count / node.shard_count(),
+          .stack_sizes = stack_sizes(node.stacks)};
 }
 
 net::TlsOptions tls_options(const TlsConfig& config) {
@@ -71,6 +80,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
           surroundings.config.clients.login, surroundings.login, surroundings.wall_clock)),
       router_(std::make_unique<detail::ObjectRouter>(network, index)),
       rpc_server_(std::make_unique<rpc::Server>(network, rpc_options(surroundings.config))) {
+  router_->set_stack_sizes(stack_sizes(surroundings.config.stacks));
   router_->set_slow_calls(telemetry_->slow_calls());
   add_shard_metrics(metrics_, *this);
   telemetry_->watch(*rpc_server_);

@@ -33,6 +33,7 @@
 #include "rpc/options.h"
 #include "rpc/principal.h"
 #include "rpc/service.h"
+#include "rpc/stack_sizes.h"
 
 namespace corolane::rpc {
 
@@ -69,6 +70,7 @@ class Server {
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
     std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.
+    StackSizes stack_sizes = {};    // Of the handlers' tasks.
   };
 
   // Nodes may call every method of a service. This says which of them clients may call.

@@ -57,7 +57,7 @@ bool is_file_option(std::string_view option) {
   constexpr std::array names = {std::string_view("--tls"),    std::string_view("--certificate"),
                                 std::string_view("--key"),    std::string_view("--token"),
                                 std::string_view("--output"), std::string_view("--program"),
-                                std::string_view("--trace")};
+                                std::string_view("--trace"),  std::string_view("--apply")};
   return std::ranges::find(names, option) != names.end();
 }
 

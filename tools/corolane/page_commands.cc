@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/corolane/page_row.h"
+#include "tools/corolane/stack_sizes.h"
 #include "tools/corolane/stats_text.h"
 
 namespace corolane::tools::cli {
@@ -23,6 +24,15 @@ constexpr auto filters = std::to_array<OptionRule>(
      {.name = "--site", .has_value = true},
      {.name = "--shard", .has_value = true},
      {.name = "--age", .has_value = true},
+     json});
+constexpr auto stack_options = std::to_array<OptionRule>(
+    {{.name = "--state", .has_value = true, .choices = "ready running suspended ended"},
+     {.name = "--name", .has_value = true},
+     {.name = "--waiting-for", .has_value = true},
+     {.name = "--site", .has_value = true},
+     {.name = "--shard", .has_value = true},
+     {.name = "--age", .has_value = true},
+     {.name = "--apply", .has_value = true},
      json});
 constexpr auto connection_options =
     std::to_array<OptionRule>({{.name = "--peer", .has_value = true}, json});
@@ -85,6 +95,7 @@ shows that coroutine and its stack.
                  .help = R"(Usage: corolane stacks [HOST:PORT] [--state STATE] [--name TEXT]
                        [--waiting-for TEXT] [--site TEXT] [--shard N]
                        [--age DURATION] [--json]
+       corolane stacks [HOST:PORT] --apply FILE
 
 Shows the stacks of the coroutines of a node with functions and lines. Equal
 stacks are shown once; the most frequent come first.
@@ -96,14 +107,20 @@ stacks are shown once; the most frequent come first.
   --shard N            only coroutines of shard N, counted from 0
   --age DURATION       only coroutines at least this old, such as 5s
   --json               print the answer of the node as JSON
+  --apply FILE         write the sizes of stacks that /methods suggests, from
+                       the depth that it has measured, to node.stacks.methods
+                       of this configuration, for the next start
 
   corolane stacks 127.0.0.1:8461
   corolane stacks 127.0.0.1:8461 --name Move
+  corolane stacks 127.0.0.1:8461 --apply chess.yaml
 )",
-                 .options = filters,
+                 .options = stack_options,
                  .run = nullptr,
                  .asks_pages = true},
-     .plain = {.beginning = "/tasks?group=stack"}},
+     .plain = {.beginning = "/tasks?group=stack"},
+     .other_option = "--apply",
+     .run_other = apply_stack_sizes},
     {.command = {.name = "methods",
                  .summary = "lists its methods with their calls and costs",
                  .help = R"(Usage: corolane methods [HOST:PORT] [--json]

@@ -166,6 +166,9 @@ std::expected<PageRequest, Failure> page_request(const PageRow& row, const Argum
 }
 
 Outcome run_page_row(const PageRow& row, const Arguments& arguments) {
+  if (row.run_other != nullptr && arguments.has(row.other_option)) {
+    return row.run_other(arguments);
+  }
   std::vector<std::string> words;
   const auto door = find_admin_door(row.command.name, arguments, words);
   if (!door) return std::unexpected(door.error());

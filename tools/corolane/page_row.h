@@ -34,6 +34,9 @@ struct PageRow {
   std::string_view word_options = {};
   // The limit of --seconds, where the page takes it.
   int seconds_max = 0;
+  // With this option the command does something else with the page.
+  std::string_view other_option = {};
+  Outcome (*run_other)(const Arguments& arguments) = nullptr;
   // Turns the body into text, for pages that are not text.
   Result<std::string> (*render)(std::string_view body) = nullptr;
 };

@@ -68,7 +68,7 @@ Result<void> CrossCall::run(coroutine::Scheduler& there, coroutine::TaskGroup& t
   if (reply != nullptr) reply_.reset(method_.new_reply(nullptr));
   auto ran = coroutine::call_on_or_leave(
       there, method_.full_name, [self = shared_from_this()] { return self->serve(); }, deadline_,
-      {.task = {.stack_size_bytes = method_.stack_size_bytes},
+      {.task = {.stack_size_bytes = stack_size_bytes_},
        .waited_for = method_.full_name,
        .group = &tasks,
        .may_gather = true,

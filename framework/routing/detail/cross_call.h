@@ -52,6 +52,9 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
     target_.partition_epoch = partition_epoch;
   }
 
+  // The handler runs on a stack of that size; unset: as its method says.
+  void take_stack_of(std::size_t size_bytes) { stack_size_bytes_ = size_bytes; }
+
   // Suspends until the callee has ended, the deadline has passed or the task is cancelled; in the
   // latter two cases the callee is cancelled. `reply` and `reply_headers` may be null. `tasks`
   // belongs to the other shard and is touched on its thread only; both outlive the call. `stream`
@@ -74,6 +77,7 @@ class CrossCall : public std::enable_shared_from_this<CrossCall> {
   const std::string scope_;
   const rpc::TraceContext trace_;
   const Deadline deadline_;
+  std::size_t stack_size_bytes_ = method_.stack_size_bytes;
   const bool may_take_last_stacks_;               // See CallScope.
   std::shared_ptr<const CallChain::Link> chain_;  // A copy: links belong to one shard.
   rpc::ObjectTarget target_;

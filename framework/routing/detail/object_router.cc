@@ -125,7 +125,8 @@ void ObjectRouter::set_host(ObjectHost& host) {
       routes_.emplace(rows[i].id, Route{.type = std::string(type->name()),
                                         .partition_of = hash_of(type->name()),
                                         .hosted = type.get(),
-                                        .method_index = i});
+                                        .method_index = i,
+                                        .stack_size_bytes = stack_sizes_.of(rows[i])});
     }
   }
 }
@@ -163,11 +164,13 @@ void ObjectRouter::stop() {
 const ObjectRouter::Route& ObjectRouter::look_up(const rpc::Method& method) {
   const std::string_view type = type_of(method.full_name);
   // Keeps a known route.
-  const auto place = routes_.try_emplace(method.id, Route{.type = std::string(type),
-                                                          .partition_of = hash_of(type),
-                                                          .hosted = nullptr,
-                                                          .method_index = 0,
-                                                          .group = group_of(type)});
+  const auto place =
+      routes_.try_emplace(method.id, Route{.type = std::string(type),
+                                           .partition_of = hash_of(type),
+                                           .hosted = nullptr,
+                                           .method_index = 0,
+                                           .stack_size_bytes = stack_sizes_.of(method),
+                                           .group = group_of(type)});
   last_method_ = &method;
   last_route_ = &place.first->second;
   return *last_route_;
@@ -277,7 +280,7 @@ Moved ObjectRouter::owner_of(const HostedType& type, Partition partition) const 
   // the caller has sent before.
   if (call.reply != nullptr) {
     const bool may_be_part =
-        one_way_calls_.size() == 0 && coroutine::has_stack_left(call.method.stack_size_bytes);
+        one_way_calls_.size() == 0 && coroutine::has_stack_left(call.route.stack_size_bytes);
     if (!may_be_part) [[unlikely]]
       return call_in_own_task(call, arrived_at);
     // A task that calls in a loop yields now and then.
@@ -509,7 +512,7 @@ Result<void> ObjectRouter::call_elsewhere(Place& place, const Call& call) {
 Result<void> ObjectRouter::call_in_own_task(const Call& call, TimePoint arrived_at) {
   return coroutine::spawn(call.method.full_name,
                           [&] { return call_in_this_task(call, arrived_at); },
-                          {.stack_size_bytes = call.method.stack_size_bytes})
+                          {.stack_size_bytes = call.route.stack_size_bytes})
       .join(Deadline::never());
 }
 
@@ -568,6 +571,7 @@ Result<void> ObjectRouter::call_other_shard(std::size_t shard, const Call& call)
   const Peer& peer = peers_[shard];
   auto crossing = CrossCall::make(call.method, call.id, call.request, call.options, call.principal,
                                   call.chain.get(), call.deadline);
+  crossing->take_stack_of(call.route.stack_size_bytes);
   const bool is_forwarded = call.arrived != nullptr;
   if (is_forwarded) {
     crossing->come_from_node(call.arrived->node_epoch, call.arrived->partition_epoch);
@@ -649,7 +653,7 @@ Result<void> ObjectRouter::notify(const rpc::Method& method, const std::string& 
             method, id, *copy, {.deadline = deadline, .headers = &headers, .principal = &principal},
             sender));
       },
-      {.stack_size_bytes = method.stack_size_bytes});
+      {.stack_size_bytes = stack_sizes_.of(method)});
   if (!spawned) return spawned.error();
   return {};
 }

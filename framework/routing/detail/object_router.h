@@ -31,6 +31,7 @@
 #include "framework/telemetry/slow_calls.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
+#include "rpc/stack_sizes.h"
 
 namespace corolane::framework::detail {
 
@@ -63,6 +64,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
     return clients_.of(member, shard);
   }
+  // Of the tasks that run handlers; before set_host() and the first call.
+  void set_stack_sizes(const rpc::StackSizes& sizes) { stack_sizes_ = sizes; }
   // Records slow calls of its objects from this process; `slow_calls` outlives the router.
   void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
   const NodeClients& node_clients() const { return clients_; }
@@ -130,6 +133,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
     PartitionHash partition_of;
     HostedType* hosted;  // Null when this node does not host the type.
     std::size_t method_index;
+    std::size_t stack_size_bytes = 0;           // That the handler needs.
     const ClusterView::Group* group = nullptr;  // From the present view; null: none.
   };
   // Writes the messages of a stream to its reader, and remembers whether there was one.
@@ -235,6 +239,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   bool learn(const Moved& moved, const Call& call);
 
   const std::size_t index_;
+  rpc::StackSizes stack_sizes_;
   ObjectHost* host_ = nullptr;
   std::vector<Peer> peers_;
   std::shared_ptr<const ClusterView> view_;

@@ -178,7 +178,7 @@ Result<void> Dispatcher::begin(Call& call) {
     return refusal("the last stacks are for addresses that hold few", Duration::zero());
   }
   auto task = handlers_.spawn(call.served().task_name, [this, &call] { run(call); },
-                              {.stack_size_bytes = call.served().method->stack_size_bytes});
+                              {.stack_size_bytes = call.served().stack_size_bytes});
   if (!task) return no_stack(std::move(task.error()));
   call.bind(*task);
   ++beginning_count_;

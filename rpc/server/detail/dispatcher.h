@@ -33,7 +33,7 @@ class Dispatcher final : private Call::Owner {
   Dispatcher(const Server::Options& options, net::ByteBudget& client_bytes);
 
   Result<void> add(Service& service, Server::Audience audience) {
-    return methods_.add(service, audience);
+    return methods_.add(service, audience, options_.stack_sizes);
   }
   void add_filter(ServerFilter filter, FilterSees sees) {
     around_.filters.push_back(std::move(filter));

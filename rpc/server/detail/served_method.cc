@@ -84,7 +84,8 @@ Result<void> send_kept(const KeptReply& kept, Messages& sink, const Method& meth
 
 }  // namespace
 
-Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
+Result<void> ServedMethods::add(Service& service, Server::Audience audience,
+                                const StackSizes& stack_sizes) {
   for (const Method& method : service.methods()) {
     const ServedMethod* const found = find(method.id);
     if (found == nullptr) continue;
@@ -98,7 +99,8 @@ Result<void> ServedMethods::add(Service& service, Server::Audience audience) {
                      .task_name = task_name_of(method.full_name),
                      .service = &service,
                      .is_for_clients = is_for_clients(method, audience),
-                     .statistics = {.full_name = method.full_name, .latency_us = {}}}));
+                     .statistics = {.full_name = method.full_name, .latency_us = {}},
+                     .stack_size_bytes = stack_sizes.of(method)}));
   }
   index_all();
   services_.push_back(&service);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@ struct ServedMethod {
   Service* service;
   bool is_for_clients;                  // Peers behind Door::clients may call it.
   Server::MethodStatistics statistics;  // Except the cost, which `meter` has.
+  std::size_t stack_size_bytes;         // Of the tasks that run its handlers.
   Admission::Share waiting = {};
   MethodMeter meter = {};
 };
@@ -40,7 +42,7 @@ inline Deadline bounded(Deadline own, const Method& method, Door door, TimePoint
 class ServedMethods {
  public:
   // Fails with already_exists, and adds nothing, when two methods have the same id.
-  Result<void> add(Service& service, Server::Audience audience);
+  Result<void> add(Service& service, Server::Audience audience, const StackSizes& stack_sizes);
 
   // Null when there is none.
   ServedMethod* find(std::uint64_t id) const {

@@ -32,7 +32,7 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
       "admin: {listen: '[::1]:2', token_file: t, look_token_file: l}\n"
       "stop_time_max: 1500ms\n"
       "log_level: debug\n"
-      "stacks: {count_max: 5000}\n"
+      "stacks: {count_max: 5000, methods: [{method: a.B/C, size: 128KiB}]}\n"
       "clients: {listen: '0.0.0.0:1', connections_max: 3, address_share: 20,"
       " calls_per_connection_max: 4, request_size_max: 2KiB, reflection: false,"
       " login: {certificate: true, jwt_keys_file: k, jwt_issuer: i, jwt_audience: a},"
@@ -55,6 +55,9 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_EQ(config.stop_time_max, 1500ms);
   EXPECT_EQ(config.log_level, LogLevel::debug);
   EXPECT_EQ(config.stacks.count_max, 5000);
+  ASSERT_EQ(config.stacks.methods.size(), 1u);
+  EXPECT_EQ(config.stacks.methods[0].method, "a.B/C");
+  EXPECT_EQ(config.stacks.methods[0].size.count, 128u * 1024);
   EXPECT_EQ(config.clients.connections_max, 3);
   EXPECT_EQ(config.clients.address_share, 20);
   EXPECT_EQ(config.clients.calls_per_connection_max, 4);
@@ -204,8 +207,11 @@ TEST(NodeConfigTest, ANameFitsIntoLogsLabelsAndLines) {
 
 TEST(NodeConfigTest, NonsensicalLimitsAreRefused) {
   for (const char* text :
-       {"stacks: {count_max: 10}", "rpc: {connections_max: 0}", "rpc: {address_share: 0}",
-        "rpc: {address_share: 101}", "rpc: {request_size_max: 1GiB}", "stop_time_max: 2h"}) {
+       {"stacks: {count_max: 10}", "stacks: {methods: [{method: Move, size: 32KiB}]}",
+        "stacks: {methods: [{method: a.B/C, size: 1KiB}]}",
+        "stacks: {methods: [{method: a.B/C, size: 1GiB}]}", "rpc: {connections_max: 0}",
+        "rpc: {address_share: 0}", "rpc: {address_share: 101}", "rpc: {request_size_max: 1GiB}",
+        "stop_time_max: 2h"}) {
     EXPECT_FALSE(load(text)) << text;
   }
 }

@@ -297,6 +297,23 @@ std::ptrdiff_t count_of_tasks(std::string_view name) {
   return std::ranges::count_if(tasks, [&](const auto& task) { return task.name == name; });
 }
 
+TEST(ServerTest, AMethodRunsOnTheStackThatTheOperatorChose) {
+  constexpr std::size_t size_bytes = 256 * 1024;
+  rpc::StackSizes sizes;
+  sizes.set("corolane.test.Echo/Sleep", size_bytes);
+  EchoWorld world({.stack_sizes = sizes});
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  auto call = coroutine::spawn("caller", [&] { return client.sleep(make_sleep(100ms)); });
+  while (world.service.sleeping_count == 0) ASSERT_TRUE(coroutine::sleep_for(1ms));
+  std::size_t found_bytes = 0;
+  for (const auto& task : coroutine::Scheduler::current().tasks()) {
+    if (task.name.contains("Sleep")) found_bytes = task.stack_size_bytes;
+  }
+  EXPECT_EQ(found_bytes, size_bytes);
+  EXPECT_TRUE(call.join(Deadline::never()));
+}
+
 TEST(ServerTest, ListenMayBeRetriedWhenTasksRanOut) {
   coroutine::VirtualTime time;
   coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 2}});

@@ -615,6 +615,37 @@ class PagesTest(CommandTest):
             *("page", self.address, "/nothing"),
         )
 
+    def test_stacks_writes_the_suggested_sizes_to_a_configuration(self):
+        PagesTest.PAGES["GET /methods?format=json"] = json.dumps(
+            {
+                "methods": [
+                    {
+                        "method": "chess.Game/Move",
+                        "stack_size_bytes": 65536,
+                        "suggested_stack_bytes": 131072,
+                        "measured_stacks": 8,
+                    }
+                ]
+            }
+        ).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "chess.yaml"
+            path.write_text("node:\n  name: one  # ours\n")
+            told = corolane("stacks", self.address, "--apply", str(path))
+            self.assertEqual(
+                told.stdout,
+                f"chess.Game/Move: 128KiB\nWrote these sizes to {path}; "
+                "they take effect at the next start.\n",
+            )
+            self.assertEqual(
+                path.read_text(),
+                "node:\n  stacks:\n    methods:\n"
+                "      - {method: chess.Game/Move, size: 128KiB}\n  name: one  # ours\n",
+            )
+            missing = corolane("stacks", self.address, "--apply", f"{folder}/no.yaml")
+            self.assertEqual(missing.returncode, 1)
+            self.assertIn("cannot read", missing.stderr)
+
     def test_every_command_asks_for_its_page(self):
         PagesTest.otherwise = b"as it came\n"
         for words, asked in (
