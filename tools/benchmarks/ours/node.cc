@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
 #include "framework/node/node.h"
+#include "framework/node/node_parts.h"
 #include "framework/pages/admin_pages.h"
 #include "net/http/http_client.h"
 #include "net/uv/uv_network.h"
@@ -66,7 +68,8 @@ Result<void> serve_node(net::EventLoop& loop) {
   framework::NodeConfig config = node_config("observed", 1);
   config.admin.listen = "unix:" + admin_of_observed_node(::getppid());
   config.clients.calls_per_connection_max = 100'000;
-  Node node(config, network);
+  // As run_main() makes it.
+  Node node(config, network, framework::Log(config.log_level), {.has_control_loop = true});
   framework::add_node_pages(node.admin(), node);
   node.set_login(take_any_token);
   node.serve(EchoService());
@@ -203,9 +206,9 @@ Result<Measurement> our_group_page(std::size_t task_count) {
       });
 }
 
-Result<Measurement> our_longest_stop(std::size_t task_count) {
+Result<Measurement> our_longest_stop(std::size_t task_count, std::string_view target) {
   return with_waiting_tasks(
-      task_count, [](net::Network& network, Node& node) -> Result<Measurement> {
+      task_count, [target](net::Network& network, Node& node) -> Result<Measurement> {
         Duration longest{};
         auto runner = coroutine::spawn("runner", [&] {
           for (auto last = thread_cpu_time(); coroutine::yield();) {
@@ -213,7 +216,7 @@ Result<Measurement> our_longest_stop(std::size_t task_count) {
             longest = std::max<Duration>(longest, time - std::exchange(last, time));
           }
         });
-        auto page = read_page(network, node.endpoints().admin, "/tasks?group=stack");
+        auto page = read_page(network, node.endpoints().admin, std::string(target));
         runner.cancel();
         static_cast<void>(runner.join(Deadline::never()));
         if (!page) return page.error();

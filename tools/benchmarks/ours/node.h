@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "tools/benchmarks/measurement.h"
 #include "tools/benchmarks/network/server_process.h"
@@ -22,7 +23,7 @@ Error serve_bare_rpc(const Seat& seat);
 // three kinds of wait; fails when the answer is wrong.
 Result<Measurement> our_group_page(std::size_t task_count);
 // The longest CPU time of the loop's thread, in milliseconds, between two turns of a task that
-// yields all the time.
-Result<Measurement> our_longest_stop(std::size_t task_count);
+// yields all the time, while the page `target` of such a node is made.
+Result<Measurement> our_longest_stop(std::size_t task_count, std::string_view target);
 
 }  // namespace corolane::bench
