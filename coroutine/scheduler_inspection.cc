@@ -19,6 +19,7 @@
 #include "coroutine/detail/instruments.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_tracer.h"
+#include "coroutine/no_suspend.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stackless_info.h"
 #include "coroutine/switch_trace.h"
@@ -89,6 +90,7 @@ Scheduler::Statistics Scheduler::statistics() const {
           .ready_count = ready_count(),
           .turn_count = turn_count_,
           .stray_exception_count = instruments_->stray_exception_count,
+          .deep_stack_count = instruments_->deep_stack_count,
           .stackless_count = detail::AsyncFramePool::frame_count(),
           .stackless_bytes = detail::FrameChunks::memory_bytes(),
           .loop_cpu = instruments_->loop_cpu.sum(),
@@ -104,6 +106,19 @@ std::optional<Interruption> Scheduler::interrupt(Duration patience, Interruption
 void detail::TaskAccess::tell_of_stray_exception(Switcher& scheduler, const StrayException& stray) {
   ++scheduler.instruments_->stray_exception_count;
   static_cast<Scheduler&>(scheduler).options_.on_stray_exception(stray);
+}
+
+void detail::TaskAccess::tell_if_deep(const TaskControl& task, std::size_t used_bytes,
+                                      std::size_t size_bytes) {
+  if (!is_deep(used_bytes, size_bytes)) return;
+  auto& scheduler = static_cast<Scheduler&>(task.scheduler);
+  ++scheduler.instruments_->deep_stack_count;
+  if (!scheduler.options_.on_deep_stack) return;
+  const NoSuspend indivisible;
+  scheduler.options_.on_deep_stack({.task_name = task.name(),
+                                    .spawn_site = task.top().site,
+                                    .used_bytes = used_bytes,
+                                    .size_bytes = size_bytes});
 }
 
 void Scheduler::report_deadlock() const {

@@ -10,6 +10,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/histogram.h"
+#include "coroutine/deep_stack.h"
 #include "coroutine/stack/stack_pool.h"
 #include "coroutine/stray_exception.h"
 
@@ -37,6 +38,7 @@ struct SchedulerOptions {
   // that hangs refuses more, instead of keeping what its callers take back.
   std::uint32_t queued_call_count_max = 65'536;
   OnStrayException on_stray_exception = print_stray_exception;
+  OnDeepStack on_deep_stack = {};  // May be empty.
   // Not 0: ready tasks run in a random order that follows from this seed, and now and then outside
   // events come first. For tests: a task that trusts, after a suspension, what it read before fails
   // in some order. coroutine/testing/README.md shows how a test uses it.
@@ -56,10 +58,11 @@ struct SchedulerStatistics {
   std::size_t ready_count = 0;   // All ready ones, stackless coroutines included.
   std::uint64_t turn_count = 0;  // Turns of the loop.
   std::uint64_t stray_exception_count = 0;
-  std::size_t stackless_count = 0;  // Stackless coroutines of this thread that are alive now,
-  std::size_t stackless_bytes = 0;  // and the memory that is kept for them and for timers.
-  Duration loop_cpu{};              // Consumed by the loop itself: handlers, timers, posted work.
-  bool measures_cpu = false;        // Whether CPU time is being measured.
+  std::uint64_t deep_stack_count = 0;  // Measured stacks of which at most a tenth was left.
+  std::size_t stackless_count = 0;     // Stackless coroutines of this thread that are alive now,
+  std::size_t stackless_bytes = 0;     // and the memory that is kept for them and for timers.
+  Duration loop_cpu{};        // Consumed by the loop itself: handlers, timers, posted work.
+  bool measures_cpu = false;  // Whether CPU time is being measured.
 };
 
 }  // namespace corolane::coroutine

@@ -34,9 +34,12 @@ std::optional<StackUse> StackMeter::end() {
   const Stack stack = task->stack();
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   const auto* const lowest = detail::lowest_use(stack.base, here - own_use_bytes);
-  return StackUse{.used_bytes = static_cast<std::size_t>(stack.top - lowest),
-                  // The colour takes less than a page above the end.
-                  .size_bytes = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base))};
+  const StackUse use{
+      .used_bytes = static_cast<std::size_t>(stack.top - lowest),
+      // The colour takes less than a page above the end.
+      .size_bytes = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base))};
+  detail::TaskAccess::tell_if_deep(*task, use.used_bytes, use.size_bytes);
+  return use;
 }
 
 }  // namespace corolane::coroutine

@@ -29,6 +29,7 @@ struct Instruments {
   ShortIntervals switch_intervals;
   ShortIntervals create_intervals;
   std::uint64_t stray_exception_count = 0;
+  std::uint64_t deep_stack_count = 0;
   SpawnSites sites;
   List<StrandGroup, StrandGroupTag> strand_groups;  // Those that have children.
   Interrupter interrupter;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "coroutine/detail/task_access.h"
 #include "coroutine/stack/detail/stack_depth.h"
 
 namespace corolane::coroutine::detail {
@@ -42,8 +43,9 @@ void SpawnSites::measure(const TaskControl& task) {
   const auto* const lowest = lowest_use(stack.base, reinterpret_cast<const std::byte*>(&task));
   ++record.measured_count;
   record.stack_size_bytes = std::max(record.stack_size_bytes, size_bytes);
-  record.stack_used_bytes_max =
-      std::max(record.stack_used_bytes_max, static_cast<std::size_t>(stack.top - lowest));
+  const auto used_bytes = static_cast<std::size_t>(stack.top - lowest);
+  record.stack_used_bytes_max = std::max(record.stack_used_bytes_max, used_bytes);
+  TaskAccess::tell_if_deep(task, used_bytes, size_bytes);
 }
 
 std::vector<SpawnSite> SpawnSites::all() const {

@@ -201,6 +201,8 @@ class TaskAccess {
   }
 
   static void tell_of_stray_exception(Switcher& scheduler, const StrayException& stray);
+  // Counts and reports a task that came close to the end of its stack.
+  static void tell_if_deep(const TaskControl& task, std::size_t used_bytes, std::size_t size_bytes);
 };
 
 }  // namespace corolane::coroutine::detail

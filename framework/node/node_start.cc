@@ -155,7 +155,8 @@ Result<void> Node::open_shards() {
           count, *parts_->shard_loops, surroundings(),
           {.stacks = {.stack_count_max = config_.stacks.count_max / count},
            .on_cpu_charge = detail::ObjectHost::charge_running_object,
-           .on_stray_exception = [this](const auto& stray) { log_stray_exception(log_, stray); }});
+           .on_stray_exception = [this](const auto& stray) { log_stray_exception(log_, stray); },
+           .on_deep_stack = deep_stack_logger(log_)});
       !grown) {
     return grown;
   }

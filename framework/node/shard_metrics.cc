@@ -45,6 +45,9 @@ void collect_scheduler(coroutine::Scheduler& scheduler, MetricWriter& out) {
   out.counter("corolane_coroutine_stray_exceptions_total",
               "Exceptions that escaped the function of a task.", {},
               statistics.stray_exception_count);
+  out.counter("corolane_coroutine_deep_stacks_total",
+              "Measured stacks of which at most a tenth was left.", {},
+              statistics.deep_stack_count);
   out.gauge("corolane_coroutine_stackless", "Stackless coroutines that exist.", {},
             statistics.stackless_count);
   out.gauge("corolane_coroutine_stackless_bytes",

@@ -46,7 +46,8 @@ int serve(Program& program, const CommandLine& command) {
   report_crashes_of(program, log);
   coroutine::Scheduler scheduler(
       loop, {.stacks = {.stack_count_max = control_stack_count_max},
-             .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); }});
+             .on_stray_exception = [&log](const auto& stray) { log_stray_exception(log, stray); },
+             .on_deep_stack = deep_stack_logger(log)});
   // Without a file there is nothing to reload, and SIGHUP ends the process by default.
   Place place;
   std::function<void()> on_hangup;

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -188,6 +190,24 @@ void log_stray_exception(Log& log, const coroutine::StrayException& stray) {
   log.error(stray.is_stackless ? "a stackless coroutine ended with a stray exception"
                                : "a task ended with a stray exception",
             {{"task", stray.task_name}, {"spawned_at", site}, {"what", stray.what}});
+}
+
+coroutine::OnDeepStack deep_stack_logger(Log& log) {
+  return [&log,
+          told = std::set<std::string, std::less<>>()](const coroutine::DeepStack& deep) mutable {
+    constexpr std::size_t names_max = 1'000;
+    if (told.contains(deep.task_name) || told.size() == names_max) return;
+    told.emplace(deep.task_name);
+    const std::string site =
+        deep.spawn_site.file_name() + (":" + std::to_string(deep.spawn_site.line()));
+    log.warning(
+        "a task came close to the end of its stack: corolane stacks --apply FILE gives a "
+        "method a larger one",
+        {{"task", deep.task_name},
+         {"spawned_at", site},
+         {"used_bytes", deep.used_bytes},
+         {"size_bytes", deep.size_bytes}});
+  };
 }
 
 }  // namespace corolane::framework

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/deep_stack.h"
 #include "coroutine/stray_exception.h"
 #include "framework/telemetry/log_level.h"
 
@@ -119,5 +120,8 @@ class Log {
 
 // Logs that a task of the node has ended with an exception that nothing caught.
 void log_stray_exception(Log& log, const coroutine::StrayException& stray);
+// Logs tasks that came close to the end of their stacks, each name once. `log` outlives it; the
+// copies that it is handed on in are for one thread each.
+coroutine::OnDeepStack deep_stack_logger(Log& log);
 
 }  // namespace corolane::framework

@@ -6,8 +6,11 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
 #include "coroutine/virtual_time.h"
@@ -45,6 +48,34 @@ TEST(StackMeterTest, ReportsTheDeepestUseWithinIt) {
     EXPECT_LT(use->used_bytes, 120'000u);
     EXPECT_GE(use->size_bytes, large.stack_size_bytes);
   });
+}
+
+// The names of the tasks that are reported while `body` runs in one with a stack of 256 KiB.
+template <typename F>
+std::vector<std::string> deep_tasks_of(F body) {
+  std::vector<std::string> names;
+  VirtualTime time;
+  Scheduler scheduler(time, {.stack_sample_interval = 0, .on_deep_stack = [&](const auto& deep) {
+                               EXPECT_TRUE(is_deep(deep.used_bytes, deep.size_bytes));
+                               names.emplace_back(deep.task_name);
+                             }});
+  EXPECT_TRUE(scheduler.run(
+      "main", [&] { EXPECT_TRUE(spawn("measured", body, large).join(Deadline::never())); }));
+  EXPECT_EQ(scheduler.statistics().deep_stack_count, names.size());
+  return names;
+}
+
+TEST(StackMeterTest, ATaskThatComesCloseToTheEndIsReported) {
+  constexpr std::size_t nearly_all = 240 * 1024 * detail::stack_size_factor;
+  EXPECT_EQ(deep_tasks_of([] {
+              StackMeter meter;
+              use_stack<nearly_all>();
+            }),
+            std::vector<std::string>{"measured"});
+  EXPECT_TRUE(deep_tasks_of([] {
+                StackMeter meter;
+                use_stack<nearly_all / 2>();
+              }).empty());
 }
 
 TEST(StackMeterTest, TheFramesAboveStayIntact) {
