@@ -19,7 +19,6 @@
 namespace corolane::tools::cli {
 namespace {
 
-using Json = nlohmann::json;
 using Lines = std::vector<std::string>;
 
 // With fewer measurements a rare path that is deeper may not be among them: no smaller stack.
@@ -163,7 +162,7 @@ std::string size_text(std::size_t size_bytes) {
 
 // --- The command
 
-Outcome read_file(const std::string& path) {
+Outcome read_configuration(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -172,7 +171,7 @@ Outcome read_file(const std::string& path) {
 }
 
 // Replaces the file as a whole, or leaves it as it is.
-Outcome write_file(const std::string& path, const std::string& text) {
+Outcome write_configuration(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   std::ofstream file(draft, std::ios::binary);
   file << text << std::flush;
@@ -189,10 +188,10 @@ Outcome write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<StackSizes> suggested_sizes(std::string_view methods_json) {
-  const Json json = Json::parse(methods_json, nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(methods_json, nullptr, /*allow_exceptions=*/false);
   StackSizes sizes;
   try {
-    for (const Json& method : json.at("methods")) {
+    for (const nlohmann::json& method : json.at("methods")) {
       if (method.at("suggested_stack_bytes").is_null()) continue;
       const auto suggested = method.at("suggested_stack_bytes").get<std::size_t>();
       const auto present = method.at("stack_size_bytes").get<std::size_t>();
@@ -201,7 +200,7 @@ Result<StackSizes> suggested_sizes(std::string_view methods_json) {
       std::size_t& size = sizes[method.at("method").get<std::string>()];
       size = std::max(size, suggested);
     }
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return Error(Code::invalid_argument, "the answer is not that of /methods");
   }
   return sizes;
@@ -257,7 +256,7 @@ Outcome apply_stack_sizes(const Arguments& arguments) {
   if (!door) return std::unexpected(door.error());
   if (!words.empty()) return wrong_usage("stacks", "stray argument \"" + words[0] + "\"");
   const std::string path = arguments.options.find("--apply")->second;
-  const auto before = read_file(path);
+  const auto before = read_configuration(path);
   if (!before) return before;
   const auto answer = run_on_network(arguments, [&](net::Network& network) {
     return ask_page(network, *door, {.method = "GET", .target = "/methods?format=json"},
@@ -269,7 +268,7 @@ Outcome apply_stack_sizes(const Arguments& arguments) {
   if (sizes->empty()) return "Every measured method has the stack that it needs.\n";
   const auto after = with_stack_sizes(*before, *sizes);
   if (!after) return failed("corolane: " + path + ": " + after.error().message());
-  if (auto written = write_file(path, *after); !written) return written;
+  if (auto written = write_configuration(path, *after); !written) return written;
   std::string told;
   for (const auto& [method, size] : *sizes) {
     told.append(method).append(": ").append(size_text(size)).append("\n");
