@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/exception_text.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
@@ -104,10 +104,8 @@ class ObjectHost {
                                                          F&& function) {
     try {
       return std::forward<F>(function)();
-    } catch (const std::exception& exception) {
-      return thrown(cell, where, std::string(": ") + exception.what());
     } catch (...) {
-      return thrown(cell, where, "");
+      return thrown(cell, where, exception_text());
     }
   }
 

@@ -2,10 +2,10 @@
 #include "rpc/server/detail/served_method.h"
 
 #include <bit>
-#include <exception>
 #include <string>
 #include <utility>
 
+#include "coroutine/base/exception_text.h"
 #include "coroutine/task.h"
 #include "rpc/detail/filter_chain.h"
 #include "rpc/wire/frame.h"
@@ -22,12 +22,9 @@ template <typename Run>
 Result<void> without_exceptions(const ServedMethod& served, bool& threw, Run run) {
   try {
     return run();
-  } catch (const std::exception& exception) {
-    threw = true;
-    return thrown(served, std::string(": ") + exception.what());
   } catch (...) {
     threw = true;
-    return thrown(served, "");
+    return thrown(served, exception_text());
   }
 }
 

@@ -310,8 +310,9 @@ TEST(ShardsTest, AnExceptionOfAnObjectIsAnErrorOfItsCallerOnAnyThread) {
       test::PuppetClient puppet(node.router(), std::to_string(i));
       const auto threw = puppet.run({});
       ASSERT_THAT(threw, fails_with(Code::internal));
-      EXPECT_EQ(threw.error().message(),
-                "corolane.test.Puppet/Run threw an exception: as the test wants");
+      EXPECT_EQ(
+          threw.error().message(),
+          "corolane.test.Puppet/Run threw an exception: as the test wants (std::runtime_error)");
       EXPECT_TRUE(threw.error().maybe_executed());
       EXPECT_TRUE(puppet.look({}));
     }

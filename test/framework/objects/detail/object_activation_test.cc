@@ -164,7 +164,8 @@ TEST_F(ObjectActivationTest, AnExceptionDuringActivationIsAnError) {
   const auto threw = stage.puppet("a").run({});
   ASSERT_THAT(threw, fails_with(Code::internal));
   EXPECT_EQ(threw.error().message(),
-            "corolane.test.Puppet/on_activate threw an exception: as the test wants");
+            "corolane.test.Puppet/on_activate threw an exception: as the test wants "
+            "(std::runtime_error)");
   EXPECT_TRUE(stage.puppet("a").run({}));
   EXPECT_EQ(stage.statistics().stray_exception_count, 1U);
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Describes the exception that is being handled, for errors and logs.
+//
+//   try {
+//     handle(request);
+//   } catch (...) {
+//     log.error("a handler threw", {{"what", exception_text()}});
+//   }
+#pragma once
+
+#include <string>
+
+namespace corolane {
+
+// ": vector::_M_range_check (std::out_of_range)" for a std::exception, " (int)" for anything else.
+// Called in a catch block.
+std::string exception_text();
+
+}  // namespace corolane
