@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/detail/sleeping_thread.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -110,6 +111,11 @@ std::optional<SleepingThread> look_at_thread(pid_t thread) {
     if (!take_number(rest, argument)) return std::nullopt;
   }
   if (!take_number(rest, asleep.stack_pointer) || !take_number(rest, asleep.instruction)) {
+    return std::nullopt;
+  }
+  // Under an emulator the kernel tells of the emulator.
+  dl_find_object found = {};
+  if (_dl_find_object(reinterpret_cast<void*>(asleep.instruction), &found) != 0) {
     return std::nullopt;
   }
   asleep.wait_channel = read_of_thread(thread, "wchan");

@@ -26,7 +26,7 @@ struct SleepingThread {
 };
 
 // Nothing while the thread, another one, computes or waits for a processor; nor where the kernel
-// does not tell. Blocks for the reading of two small files.
+// does not tell, or tells of an emulator. Blocks for the reading of two small files.
 std::optional<SleepingThread> look_at_thread(pid_t thread);
 
 // "clock_nanosleep", or "poll (do_sys_poll)".

@@ -21,6 +21,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/virtual_time.h"
+#include "test/coroutine/emulation.h"
 
 namespace corolane::coroutine::detail {
 namespace {
@@ -183,6 +184,7 @@ void expect_calls_of_sleeper(void (*act)()) {
 }
 
 TEST_F(UnwindTest, WalksAThreadThatSleepsInASystemCall) {
+  if (test::is_emulated()) GTEST_SKIP() << "the kernel tells of the emulator";
   expect_calls_of_sleeper([] {
     char byte = 0;
     is_there = true;
@@ -192,6 +194,7 @@ TEST_F(UnwindTest, WalksAThreadThatSleepsInASystemCall) {
 
 // Its frame is found by the frame pointer alone, which the kernel does not tell.
 TEST_F(UnwindTest, WalksAThreadThatSleepsBelowAFrameOfVariableSize) {
+  if (test::is_emulated()) GTEST_SKIP() << "the kernel tells of the emulator";
   expect_calls_of_sleeper([] {
     static volatile std::size_t size = 100;
     auto* const bytes = static_cast<char*>(__builtin_alloca(size));

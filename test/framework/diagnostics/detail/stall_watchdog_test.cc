@@ -14,6 +14,7 @@
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/sanitizers.h"
+#include "test/coroutine/emulation.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 
@@ -158,6 +159,7 @@ TEST(StallWatchdogTest, AStalledLoopIsStuckUntilItTurns) {
 }
 
 TEST(StallWatchdogTest, ABlockingCallIsNamedAndNotEndedEarly) {
+  if (test::is_emulated()) GTEST_SKIP() << "the kernel tells of the emulator";
   Lines lines;
   Log log = lines.log();
   run_on_real_loop([&](RealLoop& real) {
