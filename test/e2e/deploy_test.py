@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The files of deploy/ fit the programs: units, rules, dashboard, manifests, runbook.
+"""The files of deploy/ fit the programs: rules, dashboard, configurations, compose, runbook.
 
-Called with the paths of chess_node and corolane. It needs systemd-analyze, promtool and a Python
-with yaml, all from Debian; without one of them it fails and says what to install.
+Called with the paths of chess_node and corolane. It needs promtool and a Python with yaml, both
+from Debian; without one of them it fails and says what to install. Units and manifests have tests
+of their own beside this one.
 """
 
-import functools
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,113 +17,27 @@ import unittest
 from pathlib import Path
 
 import image
-
-try:
-    import yaml
-except ImportError:
-    sys.exit("deploy_test: python3-yaml is missing; tools/setup --tests installs it")
-
-ROOT = Path(__file__).resolve().parents[2]
-DEPLOY = ROOT / "deploy"
-SYSTEMD = DEPLOY / "systemd"
-DOCKER = DEPLOY / "docker"
-KUBERNETES = DEPLOY / "kubernetes"
-PROMETHEUS = DEPLOY / "prometheus"
+import yaml
+from deploy_files import (
+    DEPLOY,
+    DOCKER,
+    KUBERNETES,
+    PROMETHEUS,
+    ROOT,
+    SYSTEMD,
+    compose,
+    container,
+    load,
+    port,
+    run,
+    seconds,
+)
 
 CHESS_NODE = "chess_node"
 COROLANE = "corolane"
 
-EXPOSURE_MAX = 2.0  # On the scale of systemd-analyze security, up to 10.
 # Metrics of Prometheus itself.
 FOREIGN_METRICS = {"up", "ALERTS"}
-# Keys since systemd 254; the systemd of this machine may be older.
-NEW_KEYS = {"RestartSteps", "RestartMaxDelaySec"}
-
-
-def run(*command, **options):
-    """Returns output and errors as one text, and the exit status."""
-    command = [str(word) for word in command]
-    if shutil.which(command[0]) is None:
-        sys.exit(f"deploy_test: {command[0]} is missing; tools/setup --tests installs it")
-    process = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=120,
-        **options,
-    )
-    return process.stdout, process.returncode
-
-
-@functools.cache
-def load(path):
-    return yaml.safe_load(path.read_text())
-
-
-@functools.cache
-def load_all(path):
-    return [document for document in yaml.safe_load_all(path.read_text()) if document]
-
-
-def seconds(text):
-    number, unit = re.fullmatch(r"(\d+)(s|min)", text).groups()
-    return int(number) * {"s": 1, "min": 60}[unit]
-
-
-def port(address):
-    return int(address.rpartition(":")[2])
-
-
-class UnitTest(unittest.TestCase):
-    """The unit, with the chess_node of this build instead of /usr/bin/chess_node."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        text = (SYSTEMD / "corolane-chess@.service").read_text()
-        self.assertIn("ExecStart=/usr/bin/chess_node ", text)
-        text = text.replace("/usr/bin/chess_node", str(Path(CHESS_NODE).resolve()))
-        self.unit = self.folder / "corolane-chess@node-1.service"
-        self.unit.write_text(text)
-        shutil.copy(SYSTEMD / "corolane-chess.target", self.folder)
-
-    def verify(self):
-        return run(
-            *("systemd-analyze", "verify", "--man=no", "--recursive-errors=no"),
-            *(self.unit, self.folder / "corolane-chess.target"),
-        )
-
-    def test_systemd_understands_every_key(self):
-        # An unknown key causes a line of output, but no failure.
-        self.assertEqual(self.verify(), ("", 0))
-
-    def test_a_wrong_key_is_reported(self):
-        self.unit.write_text(self.unit.read_text().replace("WatchdogSec=", "WatchDogSec="))
-        self.assertIn("Unknown key 'WatchDogSec' in section [Service]", self.verify()[0])
-
-    def test_the_back_off_has_only_keys_of_newer_versions(self):
-        name = "corolane-chess@.service.d"
-        shutil.copytree(SYSTEMD / name, self.folder / "corolane-chess@node-1.service.d")
-        output, _ = self.verify()
-        unknown = re.findall(r"Unknown key '(\w+)' in section \[Service\], ignoring\.\n", output)
-        self.assertEqual(len(unknown), len(output.splitlines()), output)
-        self.assertLessEqual(set(unknown), NEW_KEYS)
-
-    def test_the_exposure_of_the_service_is_low(self):
-        output, status = run(
-            *("systemd-analyze", "security", "--offline=true", "--no-pager"),
-            *(f"--threshold={int(EXPOSURE_MAX * 10)}", self.unit),
-        )
-        self.assertEqual(status, 0, output)
-
-    def test_it_is_not_restarted_when_a_restart_is_useless(self):
-        unit = self.unit.read_text()
-        self.assertIn("\nRestartPreventExitStatus=2 130\n", unit)
-        _, status = run(CHESS_NODE, "--set", "node.nonsense=1")
-        self.assertEqual(status, 2)
 
 
 class PrometheusTest(unittest.TestCase):
@@ -269,10 +182,6 @@ class NodeConfigTest(unittest.TestCase):
         self.assert_taken(KUBERNETES / "chess.yaml", variables)
 
 
-def compose():
-    return load(DOCKER / "compose.yaml")
-
-
 class ComposeTest(unittest.TestCase):
     def setUp(self):
         self.services = compose()["services"]
@@ -337,122 +246,6 @@ class ComposeTest(unittest.TestCase):
         admin = load(DOCKER / "chess.yaml")["node"]["admin"]["listen"]
         self.assertEqual(words, ["/usr/bin/corolane", "page", admin, "/health"])
         self.assertRegex(dockerfile, r"\nUSER \d+:\d+\n")
-
-
-def manifests():
-    """All manifests by kind and name."""
-    found = {}
-    for name in load(KUBERNETES / "kustomization.yaml")["resources"]:
-        for manifest in load_all(KUBERNETES / name):
-            found[manifest["kind"], manifest["metadata"]["name"]] = manifest
-    return found
-
-
-def pod():
-    return manifests()["StatefulSet", "chess"]["spec"]["template"]["spec"]
-
-
-def container(name):
-    return next(entry for entry in pod()["containers"] if entry["name"] == name)
-
-
-class KubernetesTest(unittest.TestCase):
-    LABELS = {"app.kubernetes.io/name": "chess"}
-
-    def setUp(self):
-        self.manifests = manifests()
-        self.node = load(KUBERNETES / "chess.yaml")["node"]
-
-    def test_all_manifests_are_applied(self):
-        listed = set(load(KUBERNETES / "kustomization.yaml")["resources"])
-        listed |= {"kustomization.yaml", "chess.yaml"}
-        self.assertEqual({path.name for path in KUBERNETES.glob("*.yaml")}, listed)
-
-    def test_selectors_select_the_nodes(self):
-        stateful_set = self.manifests["StatefulSet", "chess"]["spec"]
-        self.assertEqual(stateful_set["template"]["metadata"]["labels"], self.LABELS)
-        selectors = [
-            stateful_set["selector"]["matchLabels"],
-            self.manifests["Service", "chess"]["spec"]["selector"],
-            self.manifests["Service", "chess-nodes"]["spec"]["selector"],
-            self.manifests["PodDisruptionBudget", "chess"]["spec"]["selector"]["matchLabels"],
-            self.manifests["NetworkPolicy", "chess"]["spec"]["podSelector"]["matchLabels"],
-        ]
-        spreads = pod()["topologySpreadConstraints"]
-        selectors += [spread["labelSelector"]["matchLabels"] for spread in spreads]
-        for selector in selectors:
-            self.assertEqual(selector, self.LABELS)
-        self.assertIn(("Service", stateful_set["serviceName"]), self.manifests)
-        self.assertIn(("ServiceAccount", pod()["serviceAccountName"]), self.manifests)
-
-    def test_ports_are_those_of_the_configuration(self):
-        ports = {entry["name"]: entry["containerPort"] for entry in container("node")["ports"]}
-        first = port(self.node["cluster"]["listen"])
-        clients = self.node["clients"]
-        self.assertIs(clients["http"], True)  # YAML 1.1 reads "on" like that.
-        expected = {"clients": port(clients["listen"])}
-        expected |= {"cluster": first, "cluster-2": first + 1}
-        self.assertEqual(ports, expected)
-        self.assertEqual(self.node["shards"], 2)
-        for name in ("chess", "chess-nodes"):
-            for entry in self.manifests["Service", name]["spec"]["ports"]:
-                self.assertEqual(ports[entry["targetPort"]], entry["port"])
-        ingress = self.manifests["NetworkPolicy", "chess"]["spec"]["ingress"]
-        opened = [entry for rule in ingress for entry in rule["ports"]]
-        for number in ports.values():
-            fits = [e for e in opened if e["port"] <= number <= e.get("endPort", e["port"])]
-            self.assertEqual(len(fits), 1, number)
-
-    def test_everything_that_is_mounted_exists(self):
-        generated = load(KUBERNETES / "kustomization.yaml")["configMapGenerator"]
-        config_maps = {entry["name"]: entry["files"] for entry in generated}
-        for files in config_maps.values():
-            for name in files:
-                self.assertTrue((KUBERNETES / name).is_file(), name)
-        volumes = {volume["name"]: volume for volume in pod()["volumes"]}
-        for entry in pod()["containers"]:
-            for mount in entry["volumeMounts"]:
-                self.assertIn(mount["name"], volumes)
-        for volume in volumes.values():
-            if "configMap" in volume:
-                self.assertIn(volume["configMap"]["name"], config_maps)
-        key_folder = next(
-            mount["mountPath"]
-            for mount in container("node")["volumeMounts"]
-            if mount["name"] == "secrets"
-        )
-        self.assertEqual(volumes["secrets"]["secret"]["secretName"], "chess-secrets")
-        self.assertEqual(self.node["cluster"]["shared_key_file"], f"{key_folder}/cluster.key")
-
-    def test_the_readme_creates_the_secret_of_the_pods(self):
-        made = re.findall(r"--from-literal=([\w.-]+)=", (DEPLOY / "README.md").read_text())
-        config = (KUBERNETES / "chess.yaml").read_text()
-        used = re.findall(r"/etc/corolane/secrets/([\w.-]+)", config)
-        self.assertEqual(set(made), set(used))
-
-    def test_a_node_has_time_to_stop(self):
-        wait = int(container("node")["lifecycle"]["preStop"]["exec"]["command"][1])
-        stop_time = seconds(self.node["stop_time_max"])
-        self.assertGreater(pod()["terminationGracePeriodSeconds"], wait + stop_time + 2)
-        budget = self.manifests["PodDisruptionBudget", "chess"]["spec"]
-        self.assertEqual(budget["maxUnavailable"], 1)
-
-    def test_pods_are_restricted(self):
-        self.assertTrue(pod()["securityContext"]["runAsNonRoot"])
-        self.assertEqual(pod()["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
-        for entry in pod()["containers"]:
-            context = entry["securityContext"]
-            self.assertFalse(context["allowPrivilegeEscalation"])
-            self.assertTrue(context["readOnlyRootFilesystem"])
-            self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
-            self.assertLessEqual({"requests", "limits"}, set(entry["resources"]))
-
-    def test_probes_use_the_admin_address_of_the_node(self):
-        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            words = container("node")[probe]["exec"]["command"]
-            self.assertEqual(words[:3], ["/usr/bin/corolane", "page", self.node["admin"]["listen"]])
-            # The command itself gives up after 5 s.
-            self.assertGreater(container("node")[probe]["timeoutSeconds"], 5)
 
 
 class RunbookTest(unittest.TestCase):
