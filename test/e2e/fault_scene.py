@@ -16,7 +16,7 @@ from typing import NamedTuple
 import harness
 
 # How long to look for what is not expected to be there.
-LATER_PATIENCE = 3
+LATER_PATIENCE = 2
 
 
 def place_of(source, function):

@@ -58,7 +58,7 @@ EXPECTED_LATER = {
     "a wake-up that is lost: what ends it": "waits for the bell",
     "a store that takes no more: the store": "unavailable: the store is not available",
     "a deep stack on a rare path: log": "nothing",
-    "a slow method: explain": "faults.Thing/Compute  ok, TOOK 0.000s instead of 0.400s",
+    "a slow method: explain": "faults.Thing/Compute  ok, TOOK 0.000s instead of 1.000s",
     "a slow method: slow, waited": "faults.Thing/Add, QUEUE 0.000s, RUN 0.903s",
 }
 
@@ -293,7 +293,7 @@ def held_turn(scene):
     scene.command_says("explain", explain, runs, place)
     for _ in range(3):
         scene.call("Add")
-    waits = r"^faults\.Thing/Add .* its turn .* 127\.0\.0\.1:"
+    waits = r"^faults\.Thing/Add .* its turn "
     scene.command_says("those that wait", explain, "; 3 wait for a turn", waits)
     scene.command_says("what ends it", explain, WHAT_ENDS_IT, runs)
     scene.command_says("frames folded", explain, r"\d+ frames of corolane", place)
@@ -410,8 +410,8 @@ def full_mailbox(scene):
 @fault("a slow method")
 def slow_method(scene):
     scene.start()
-    seconds = r"(?:0\.[4-9]\d\d|[1-9]\.\d+)s"
-    computing = scene.call("Compute", "busy", {"number": 400})
+    seconds = r"[1-9]\d*\.\d+s"
+    computing = scene.call("Compute", "busy", {"number": 1000})
     place = place_of("compute")
     scene.log_says("log", one_line(r"Thing/Compute\(\\\"busy\\\"\)", place))
     scene.answer_of(computing)
@@ -419,7 +419,7 @@ def slow_method(scene):
     scene.command_says("slow, computes", ("slow",), computed)
     took = rf"^faults\.Thing/Compute +ok .*{seconds}$"
     scene.command_says("explain", ("explain", "Thing/busy"), took, r"Thing/Compute +ok")
-    scene.call("HoldTurn", "x", {"number": 1500})
+    scene.call("HoldTurn", "x", {"number": 3000})
     scene.command_says("it is held", ("explain", "Thing/x"), "Thing/HoldTurn runs")
     scene.answer("Add")
     waited = rf"^faults\.Thing/Add +x +{seconds} +{seconds} +0\.0\d\ds "
@@ -468,7 +468,10 @@ def taken_port(scene):
 
 def looks_at(name):
     with fault_scene.Scene(NODE, COROLANE, name, EXPECTED_LATER) as scene:
-        FAULTS[name](scene)
+        try:
+            FAULTS[name](scene)
+        except Exception as error:  # The other faults are told all the same.
+            scene.looks.append(fault_scene.Look(name, "all", "the test", 0, repr(error), ["all"]))
         return scene.looks
 
 
