@@ -40,7 +40,7 @@ void arrange(Calls& calls) {
   if (calls.slowest.size() > row_count_max) calls.slowest.resize(row_count_max);
   // Errors that are the server's fault come first; within each kind the latest.
   std::ranges::sort(calls.errors, std::greater(), [](const Call& call) {
-    return std::pair(rpc::is_fault_of_server(*call.code), call.ended_at);
+    return std::pair(call.is_fault_of_server, call.ended_at);
   });
   if (calls.errors.size() > row_count_max) calls.errors.resize(row_count_max);
 }
@@ -69,7 +69,7 @@ Json call_json(const Call& call, TimePoint time) {
           {"run_seconds", in_seconds(call.ran)},
           {"code", rpc::to_string(call.code)},
           {"error", call.error},
-          {"is_fault_of_server", call.code && rpc::is_fault_of_server(*call.code)},
+          {"is_fault_of_server", call.is_fault_of_server},
           {"trace", call.trace}};
 }
 

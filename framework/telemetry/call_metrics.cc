@@ -73,22 +73,35 @@ void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& 
   }
 }
 
+void collect_errors(const rpc::Server::MethodStatistics& method, MetricWriter& out) {
+  const auto write = [&](std::string_view fault, std::string_view code, std::uint64_t count) {
+    out.counter("corolane_rpc_call_errors_total",
+                "Calls that have ended with an error, by whose fault it was.",
+                {{"code", code}, {"fault", fault}, {"method", method.full_name}}, count);
+  };
+  const auto code_internal = static_cast<std::size_t>(Code::internal);
+  // A series at zero, so that there is a rate before the first error.
+  if (method.fault_counts[code_internal] == 0) write("server", to_string(Code::internal), 0);
+  for_each_code(method.fault_counts,
+                [&](std::string_view code, std::uint64_t count) { write("server", code, count); });
+  ErrorCounts of_callers = method.error_counts;
+  for (std::size_t i = 0; i < of_callers.size(); ++i) of_callers[i] -= method.fault_counts[i];
+  for_each_code(of_callers,
+                [&](std::string_view code, std::uint64_t count) { write("caller", code, count); });
+}
+
 void collect_method(const rpc::Server::MethodStatistics& method, MetricWriter& out) {
   const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
   out.counter("corolane_rpc_calls_total", "Calls that have ended, with or without an error.",
               labels, method.call_count);
-  constexpr std::string_view errors_help = "Calls that have ended with an error.";
-  // A series at zero, so that there is a rate before the first error.
-  if (method.error_count == 0) {
-    out.counter("corolane_rpc_call_errors_total", errors_help,
-                {{"code", "internal"}, {"method", method.full_name}}, 0);
-  }
-  for_each_code(method.error_counts, [&](std::string_view code, std::uint64_t count) {
-    out.counter("corolane_rpc_call_errors_total", errors_help,
-                {{"code", code}, {"method", method.full_name}}, count);
-  });
-  out.counter("corolane_rpc_calls_refused_total", "Calls that were refused before they began.",
-              labels, method.refused_count);
+  collect_errors(method, out);
+  constexpr std::string_view refused_help =
+      "Calls that were refused before they began, by whose fault that was.";
+  out.counter("corolane_rpc_calls_refused_total", refused_help,
+              {{"fault", "server"}, {"method", method.full_name}}, method.refused_fault_count);
+  out.counter("corolane_rpc_calls_refused_total", refused_help,
+              {{"fault", "caller"}, {"method", method.full_name}},
+              method.refused_count - method.refused_fault_count);
   out.gauge("corolane_rpc_calls_running", "Calls whose handler runs.", labels,
             method.running_count);
   out.histogram("corolane_rpc_call_seconds", "Time from a request to its reply.", labels,

@@ -19,7 +19,9 @@ namespace corolane::framework {
 inline constexpr std::array<std::string_view, rpc::priority_count> priority_names = {
     "control", "in_session", "login", "background"};
 
-// Writes the metrics of a whole server, by method, by code and by priority.
+// Writes the metrics of a whole server, by method, by code and by priority. The label `fault` of
+// errors and refused calls says whose fault they are: "server" or "caller"
+// (rpc/observe/call_outcome.h).
 void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out);
 
 // Writes the metrics of a client. `peer` says what it calls and tells it from other clients; its

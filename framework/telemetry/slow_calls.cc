@@ -55,12 +55,13 @@ void SlowCalls::note(rpc::Context& call, const Result<void>& result, TimePoint e
              .waited = waited,
              .ran = took - waited,
              .code = rpc::outcome_of(call, result),
+             .is_fault_of_server = rpc::is_fault_of_server(call, result),
              .error = result ? std::string() : result.error().message().substr(0, text_bytes_max),
              .trace = trace_of(call)};
   // The duration of a stream says nothing about its speed.
   if (!call.descriptor().is_stream()) note_slow(noted);
   if (result) return;
-  Errors& errors = rpc::is_fault_of_server(*noted.code) ? server_errors_ : other_errors_;
+  Errors& errors = noted.is_fault_of_server ? server_errors_ : other_errors_;
   if (errors.calls.size() < error_count_max) return errors.calls.push_back(std::move(noted));
   errors.calls[errors.next++ % error_count_max] = std::move(noted);
 }

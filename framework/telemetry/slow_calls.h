@@ -45,7 +45,8 @@ class SlowCalls {
     std::string caller;            // An address, or the method of the calling object.
     Duration waited;               // For its turn in the server.
     Duration ran;
-    std::optional<Code> code;  // Nothing for a success.
+    std::optional<Code> code;         // Nothing for a success.
+    bool is_fault_of_server = false;  // See rpc/observe/call_outcome.h.
     std::string error;
     std::string trace;  // Empty when the call is not traced.
 

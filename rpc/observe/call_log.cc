@@ -14,7 +14,7 @@ std::optional<LoggedCall::Reason> CallLog::reason_of(Context& call, const Result
   using Reason = LoggedCall::Reason;
   if (!result && options_.errors != Errors::none) {
     if (options_.errors == Errors::all) return Reason::failed;
-    if (is_fault_of_server(*outcome_of(call, result))) return Reason::failed;
+    if (is_fault_of_server(call, result)) return Reason::failed;
   }
   const bool is_slow = took(call) > options_.slow_after;
   if (is_slow && !call.descriptor().server_streaming) return Reason::slow;

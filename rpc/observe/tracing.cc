@@ -111,7 +111,7 @@ Result<void> Tracer::serve_traced(Context& call, const Next& next) {
   auto result = next();
   const auto outcome = outcome_of(call, result);
   add_outcome(span, outcome);
-  if (outcome && is_fault_of_server(*outcome)) span.set_failure(*outcome, result.error().message());
+  if (is_fault_of_server(call, result)) span.set_failure(*outcome, result.error().message());
   span.end_at(call.returned_at());
   return result;
 }

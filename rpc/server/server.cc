@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <list>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -329,6 +330,10 @@ void Server::Impl::for_each_connection(
          .running_count = connection->call_count(),
          .answered_count = connection->ended_call_count()});
   }
+}
+
+std::uint64_t Server::MethodStatistics::fault_count() const {
+  return std::accumulate(fault_counts.begin(), fault_counts.end(), refused_fault_count);
 }
 
 Server::Server(net::Network& network, Options options)

@@ -105,11 +105,20 @@ class Server {
     std::uint64_t call_count = 0;  // Ended calls, without refused ones.
     std::uint64_t error_count = 0;
     std::array<std::uint64_t, code_count> error_counts{};  // By the number of the code.
-    std::uint64_t refused_count = 0;  // For load, for malformed requests or while stopping.
+    // Those of them that are the server's fault (rpc/observe/call_outcome.h); the others are
+    // refusals.
+    std::array<std::uint64_t, code_count> fault_counts{};
+    std::uint64_t refused_count = 0;        // For load, for malformed requests or while stopping.
+    std::uint64_t refused_fault_count = 0;  // Those of them that are the server's fault.
     std::uint64_t running_count = 0;
     Histogram latency_us;   // From reading the request to the end of the call.
     Duration queue_time{};  // Sum: from reading to the start of the handler.
     MethodCost cost = {};   // The cost of the handler.
+
+    // Calls that failed by the server's fault, and all others that failed, whether their handlers
+    // have begun or not.
+    std::uint64_t fault_count() const;
+    std::uint64_t refusal_count() const { return error_count + refused_count - fault_count(); }
   };
 
   struct Statistics {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/objects/detail/object_host.h"
+#include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework::detail {
 
@@ -27,6 +28,11 @@ HostedType::HostedType(ObjectHost& host, ObjectType type, const Ownership& owner
   for (const rpc::Method& method : type.methods) {
     method_records_.push_back({.full_name = method.full_name});
   }
+}
+
+void HostedType::MethodRecord::note(const Error& error, Deadline deadline) {
+  ++error_count;
+  if (rpc::is_fault_of_server(error, deadline.has_passed())) ++fault_count;
 }
 
 ObjectCell* HostedType::find(std::string_view id) const {

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "coroutine/base/deadline.h"
 #include "framework/alarms/detail/reminder_watch.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_statistics.h"
@@ -61,15 +62,18 @@ class HostedType final : public rpc::Service, public RemindedType {
       ++running_count;
       if (arrived_at < begun_at) queue_time += begun_at - arrived_at;
     }
-    void end(const Result<void>& result) {
+    void end(const Result<void>& result, Deadline deadline) {
       --running_count;
       ++call_count;
-      if (!result) ++error_count;
+      if (!result) [[unlikely]]
+        note(result.error(), deadline);
     }
+    void note(const Error& error, Deadline deadline);
 
     const char* full_name;
     std::uint64_t call_count = 0;  // Ended calls.
     std::uint64_t error_count = 0;
+    std::uint64_t fault_count = 0;    // Errors that are the server's fault.
     std::uint64_t running_count = 0;  // Running handlers.
     Duration queue_time{};            // The sum of all waits for a turn, to the precision of a loop
                                       // turn.

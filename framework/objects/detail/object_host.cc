@@ -118,7 +118,8 @@ Error ObjectHost::refuse(HostedType& type, std::string_view id, std::string_view
                                              .append(" \"")
                                              .append(id)
                                              .append("\" are pending already"))
-      .with_retry_after(full_mailbox_delay);
+      .with_retry_after(full_mailbox_delay)
+      .with_origin(Origin::runtime);
 }
 
 Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
@@ -414,7 +415,7 @@ Result<void> ObjectHost::stream(Turn& turn, Letter& letter, const rpc::Method& m
   });
   turn.set_frame(nullptr);
   if (result && stream != nullptr) result = gate.end_stream();
-  record.end(result);
+  record.end(result, context.deadline());
   if (!result) {
     return after_failure(turn, gate, handler, method, context, std::move(result.error()));
   }

@@ -132,7 +132,8 @@ Result<void> ObjectHost::wait_for_move(HostedType& type, const rpc::Context& con
   if (waiting_for_move_count_ >= options_.moving_calls_max) {
     ++type.counts.refused_count;
     return Error(Code::resource_exhausted, "too many calls wait for moving objects")
-        .with_retry_after(moving_delay);
+        .with_retry_after(moving_delay)
+        .with_origin(Origin::runtime);
   }
   ++waiting_for_move_count_;
   Result<void> waited;

@@ -8,6 +8,7 @@
 #include "coroutine/might_suspend.h"
 #include "coroutine/scheduler.h"
 #include "rpc/call_scope.h"
+#include "rpc/observe/call_outcome.h"
 #include "rpc/wire/frame.h"
 #include "rpc/wire/request_extension.h"
 #include "rpc/wire/wire.pb.h"
@@ -41,7 +42,8 @@ Result<void> Call::take(ServedMethod& served, std::size_t payload_bytes, ReadReq
   taken_bytes_ = memory_.counted_bytes(payload_bytes_);
   if (taken_bytes_ == 0) return {};
   if (!budget.take(taken_bytes_)) {
-    return Error(Code::resource_exhausted, "the server has no room for more requests of this size");
+    return Error(Code::resource_exhausted, "the server has no room for more requests of this size")
+        .with_origin(Origin::runtime);
   }
   budget_ = &budget;
   return {};
@@ -141,13 +143,14 @@ void Call::reset() {
   ended_at_ = {};
   code_.reset();
   cancelled_ = expired_ = begun_ = threw_ = sent_headers_ = items_ended_ = false;
+  is_fault_of_server_ = false;
   items_failed_.reset();
   inbox_.clear();
   if (!headers_.empty()) headers_ = {};
 }
 
 void Call::refuse(const Error& error) {
-  code_ = error.code();
+  note_end(error);
   if (is_awaited()) caller_->refuse(id_, error);
 }
 
@@ -191,8 +194,8 @@ Result<void> Call::take_item(const Frame& frame) {
                                                         std::to_string(frame.header.payload_size) +
                                                         " bytes, which is above the limit");
   } else if (!items_failed_ && !inbox_budget_->take(frame.message.size())) {
-    items_failed_ =
-        Error(Code::resource_exhausted, "the server has no room for more of the stream");
+    items_failed_ = Error(Code::resource_exhausted, "the server has no room for more of the stream")
+                        .with_origin(Origin::runtime);
   } else if (!items_failed_) {
     inbox_bytes_ += frame.message.size();
     inbox_.put(frame.message);
@@ -293,7 +296,7 @@ bool Call::answer(const Result<void>& result) {
     // Callers cancel when they give up, mostly because the deadline has passed.
     expired_ = expired_ || (cancelled_ && deadline_.has_passed());
     const Error error = cancelled_ && !expired_ ? result.error() : why_ended(result.error());
-    code_ = error.code();
+    note_end(error);
     const auto beside = this->beside(/*is_last=*/true).value_or(Caller::Beside{});
     if (is_awaited()) caller_->send_error(id_, error, beside, deadline_);
   } else if (is_awaited() && (served_->method->server_streaming || is_one_way())) {
@@ -304,6 +307,11 @@ bool Call::answer(const Result<void>& result) {
     return false;
   }
   return true;
+}
+
+void Call::note_end(const Error& error) {
+  code_ = error.code();
+  is_fault_of_server_ = rpc::is_fault_of_server(error);
 }
 
 Result<Caller::Beside> Call::beside(bool is_last) {

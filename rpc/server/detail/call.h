@@ -93,6 +93,8 @@ class Call final : public Messages, private coroutine::Timer {
   bool is_one_way() const { return served_->method->one_way; }
   // The code of the error that it ended with; nothing after a success.
   std::optional<Code> code() const { return code_; }
+  // Whether that error is the server's fault.
+  bool is_fault_of_server() const { return is_fault_of_server_; }
   bool threw() const { return threw_; }
 
   // Its index in the list of a connection.
@@ -116,6 +118,7 @@ class Call final : public Messages, private coroutine::Timer {
   Error why_ended(const Error& error) const;
   // Returns whether it has sent anything, which takes time.
   bool answer(const Result<void>& result);
+  void note_end(const Error& error);
   // The headers and trailers that the handler and its filters have set and that are not sent yet.
   // Fails with internal, and drops them, when they cannot be sent.
   Result<Caller::Beside> beside(bool is_last);
@@ -154,6 +157,7 @@ class Call final : public Messages, private coroutine::Timer {
   Context* context_ = nullptr;  // While the call runs.
   bool sent_headers_ = false;   // The headers of the reply are sent.
   std::optional<Code> code_;
+  bool is_fault_of_server_ = false;
   bool threw_ = false;
 };
 

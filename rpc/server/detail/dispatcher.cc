@@ -10,6 +10,7 @@
 #include "coroutine/task.h"
 #include "net/crypto.h"
 #include "net/stream.h"
+#include "rpc/observe/call_outcome.h"
 #include "rpc/server/detail/server_connection.h"
 #include "rpc/wire/request_extension.h"
 #include "rpc/wire/wire.pb.h"
@@ -19,9 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void count_error(Server::MethodStatistics& method, Code code) {
+void count_error(Server::MethodStatistics& method, Code code, bool is_fault_of_server) {
   ++method.error_count;
   ++method.error_counts[static_cast<std::size_t>(code)];
+  if (is_fault_of_server) ++method.fault_counts[static_cast<std::size_t>(code)];
 }
 
 Deadline deadline_of(const Frame& frame, const Method& method, Door door, TimePoint arrived_at) {
@@ -97,7 +99,10 @@ void Dispatcher::serve(ServerConnection& connection, const Frame& frame) {
 Result<Call*> Dispatcher::take_on(Caller& caller, ServedMethod& served, const Arrival& arrival,
                                   ReadRequest read) {
   auto taken = take_on_unless_full(caller, served, arrival, read);
-  if (!taken) ++served.statistics.refused_count;
+  if (!taken) {
+    ++served.statistics.refused_count;
+    if (is_fault_of_server(taken.error())) ++served.statistics.refused_fault_count;
+  }
   return taken;
 }
 
@@ -135,7 +140,8 @@ Result<void> Dispatcher::check_may_begin(Caller& caller, const ServedMethod& ser
     return Error(Code::resource_exhausted, std::to_string(options_.calls_per_method_max) +
                                                " calls of " + served.method->full_name +
                                                " are running already")
-        .with_retry_after(options_.admission.retry_after);
+        .with_retry_after(options_.admission.retry_after)
+        .with_origin(Origin::runtime);
   }
   if (caller.shares.is_counted() && !caller.shares.may_take(is_scarce(served))) {
     return Error(Code::resource_exhausted, "the share of calls of this address is taken already")
@@ -155,7 +161,8 @@ bool Dispatcher::is_scarce(const ServedMethod& served) const {
 Error Dispatcher::refusal(const std::string& why, Duration delay) {
   const Duration least = std::max<Duration>(options_.admission.retry_after, delay);
   return Error(Code::resource_exhausted, why)
-      .with_retry_after(std::chrono::ceil<std::chrono::milliseconds>(least + jitter_.up_to(least)));
+      .with_retry_after(std::chrono::ceil<std::chrono::milliseconds>(least + jitter_.up_to(least)))
+      .with_origin(Origin::runtime);
 }
 
 Error Dispatcher::overload(Priority priority, Duration delay) {
@@ -236,19 +243,19 @@ void Dispatcher::run(Call& call) {
 
 void Dispatcher::finish(Call& call) {
   last_end_ = call.ended_at() == TimePoint{} ? now() : call.ended_at();
-  count_end(call.served().statistics, call.code(), call.threw(), last_end_ - call.arrived_at());
+  count_end(call, last_end_ - call.arrived_at());
   if (call.served().method->is_stream()) streams_over_http_.erase(&call);
   call.caller().remove(call);
   calls_.give_back(call);
 }
 
-void Dispatcher::count_end(Server::MethodStatistics& method, std::optional<Code> error, bool threw,
-                           Duration latency) {
+void Dispatcher::count_end(const Call& call, Duration latency) {
+  Server::MethodStatistics& method = call.served().statistics;
   ++method.call_count;
   --method.running_count;
   --running_count_;
-  if (error) count_error(method, *error);
-  if (threw) ++stray_exception_count_;
+  if (call.code()) count_error(method, *call.code(), call.is_fault_of_server());
+  if (call.threw()) ++stray_exception_count_;
   const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(latency);
   method.latency_us.record(static_cast<std::uint64_t>(microseconds.count()));
 }

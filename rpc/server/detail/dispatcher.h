@@ -84,8 +84,7 @@ class Dispatcher final : private Call::Owner {
   void note_queue_delay(Priority priority, Duration delay);
   TimePoint time_of_begin() const;
   void finish(Call& call);
-  void count_end(Server::MethodStatistics& method, std::optional<Code> error, bool threw,
-                 Duration latency);
+  void count_end(const Call& call, Duration latency);
   void gave_up(Call& call) override;
   CallRing& ring_of(const Call& call) {
     return waiting_[static_cast<std::size_t>(call.served().method->priority)];

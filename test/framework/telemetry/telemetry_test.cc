@@ -151,11 +151,30 @@ TEST_F(TelemetryTest, MetricsCountErrorsByCodeAndTheQueueByPriority) {
   ASSERT_TRUE(coroutine::sleep_for(10ms));
   const std::string text = metrics_text(*node).value();
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_errors_total{code=\"deadline_exceeded\","
-                              "method=\"corolane.test.Slow/Wait\"} 1\n"));
+                              "fault=\"server\",method=\"corolane.test.Slow/Wait\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_queue_seconds_count{priority=\"in_session\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_calls_shed_total{priority=\"login\"} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("\ncorolane_rpc_sent_bytes_total 0\n")));
   EXPECT_THAT(text, Not(HasSubstr("\ncorolane_rpc_received_bytes_total 0\n")));
+}
+
+TEST_F(TelemetryTest, MetricsTellTheErrorsOfTheServerFromThoseOfItsCallers) {
+  auto node = serve(test::node_config("lobby"));
+  auto caller = coroutine::spawn(
+      "caller", [&] { EXPECT_FALSE(SlowClient(*client_).wait(wait_request(1h))); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  caller.cancel();
+  EXPECT_TRUE(caller.join(Deadline::never()));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  const std::string text = metrics_text(*node).value();
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_errors_total{code=\"cancelled\","
+                              "fault=\"caller\",method=\"corolane.test.Slow/Wait\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncorolane_rpc_call_errors_total{code=\"internal\","
+                              "fault=\"server\",method=\"corolane.test.Slow/Wait\"} 0\n"));
+  for (const char* const fault : {"server", "caller"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\ncorolane_rpc_calls_refused_total{fault=\"") + fault +
+                                "\",method=\"corolane.test.Slow/Wait\"} 0\n"));
+  }
 }
 
 TEST_F(TelemetryTest, MetricsOfAClientCountTheOutcomesOfItsCalls) {

@@ -80,6 +80,18 @@ TEST_F(CallLogTest, SuccessesAndErrorsOfTheCallerAreNotLogged) {
   EXPECT_TRUE(lines_.empty());
 }
 
+TEST_F(CallLogTest, AServerThatIsFullIsLoggedAndALobbyThatIsFullIsNot) {
+  serve({});
+  service_.echo_errors.emplace_back(Code::resource_exhausted, "the lobby is full");
+  EXPECT_FALSE(echo().echo(make_echo("")));
+  EXPECT_TRUE(lines_.empty());
+  service_.echo_errors.push_back(
+      Error(Code::resource_exhausted, "the store is full").with_origin(Origin::runtime));
+  EXPECT_FALSE(echo().echo(make_echo("")));
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_EQ(lines_[0].error, "the store is full");
+}
+
 TEST_F(CallLogTest, AllErrorsAreLoggedOnRequest) {
   serve({.errors = CallLog::Errors::all});
   EXPECT_FALSE(echo().fail(make_fail(5)));

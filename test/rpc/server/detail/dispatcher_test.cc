@@ -245,6 +245,48 @@ TEST(DispatcherTest, RefusedOneWayRequestIsCountedAndNotAnswered) {
   EXPECT_EQ(world.statistics_of("Echo/Note").call_count, 1u);
 }
 
+TEST(DispatcherTest, ErrorsAreCountedByWhoseFaultTheyAre) {
+  DispatcherWorld world;
+  const auto fail = [&](std::uint64_t id, const Error& error) {
+    world.echo.echo_errors.push_back(error);
+    world.serve("Echo/Echo", id, make_echo(""));
+    EXPECT_EQ(world.refusal_of(id).code(), error.code());
+  };
+  fail(1, Error(Code::failed_precondition, "the auction is over"));
+  fail(2, Error(Code::resource_exhausted, "the lobby is full"));
+  fail(3, Error(Code::resource_exhausted, "the store is full").with_origin(Origin::runtime));
+  fail(4, Error(Code::internal, "a bug"));
+  const auto statistics = world.statistics_of("Echo/Echo");
+  EXPECT_EQ(statistics.error_count, 4u);
+  const auto exhausted = static_cast<std::size_t>(Code::resource_exhausted);
+  EXPECT_EQ(statistics.error_counts[exhausted], 2u);
+  EXPECT_EQ(statistics.fault_counts[exhausted], 1u);
+  EXPECT_EQ(statistics.fault_count(), 2u);
+  EXPECT_EQ(statistics.refusal_count(), 2u);
+}
+
+TEST(DispatcherTest, RefusedCallsAreCountedByWhoseFaultThatIs) {
+  DispatcherWorld world({.calls_per_connection_max = 1, .calls_per_method_max = 1});
+  world.serve_bytes("Echo/Echo", 1, malformed);
+  world.serve("Echo/Sleep", 2, make_sleep(5ms));
+  world.serve("Echo/Echo", 3, make_echo("above the limit of the caller"));
+  EXPECT_EQ(world.statistics_of("Echo/Echo").refused_count, 2u);
+  EXPECT_EQ(world.statistics_of("Echo/Echo").fault_count(), 0u);
+  EXPECT_EQ(world.statistics_of("Echo/Echo").refusal_count(), 2u);
+  EXPECT_TRUE(world.is_answered(2));
+}
+
+TEST(DispatcherTest, ACallAboveTheLimitOfItsMethodIsTheServersFault) {
+  DispatcherWorld world({.calls_per_method_max = 1});
+  world.serve("Echo/Sleep", 1, make_sleep(5ms));
+  world.serve("Echo/Sleep", 2, make_sleep(5ms));
+  EXPECT_EQ(world.refusal_of(2).code(), Code::resource_exhausted);
+  EXPECT_EQ(world.statistics_of("Echo/Sleep").refused_fault_count, 1u);
+  EXPECT_EQ(world.statistics_of("Echo/Sleep").fault_count(), 1u);
+  EXPECT_EQ(world.statistics_of("Echo/Sleep").refusal_count(), 0u);
+  EXPECT_TRUE(world.is_answered(1));
+}
+
 TEST(DispatcherTest, MalformedRequestIsRefusedWithoutATask) {
   DispatcherWorld world;
   const std::uint64_t before = created_task_count();
