@@ -83,6 +83,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   void set_limits(const Options& options);
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
+  void read_totals(Totals& totals) const;
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
 
  private:
@@ -322,6 +323,11 @@ Server::Statistics Server::Impl::statistics() const {
   return statistics;
 }
 
+void Server::Impl::read_totals(Totals& totals) const {
+  dispatcher_.read_totals(totals);
+  totals.connection_count = connections_.size();
+}
+
 void Server::Impl::for_each_connection(
     const std::function<void(const ConnectionView&)>& see) const {
   for (const auto& [id, connection] : connections_) {
@@ -393,6 +399,8 @@ std::vector<const Service*> Server::services() const {
 }
 
 Server::Statistics Server::statistics() const { return impl_->statistics(); }
+
+void Server::read_totals(Totals& totals) const { impl_->read_totals(totals); }
 
 void Server::for_each_connection(const std::function<void(const ConnectionView&)>& see) const {
   impl_->for_each_connection(see);

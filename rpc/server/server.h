@@ -141,6 +141,19 @@ class Server {
     std::vector<MethodStatistics> methods;  // By name.
   };
 
+  // Sums over all methods since the start, for a reader that comes each second: reading them
+  // visits no connection and allocates nothing.
+  struct Totals {
+    std::uint64_t connection_count = 0;
+    std::uint64_t running_count = 0;
+    std::uint64_t call_count = 0;         // Ended calls, without those that were turned away.
+    std::uint64_t fault_count = 0;        // Of these, those that failed by the server's fault,
+    std::uint64_t refusal_count = 0;      // and those whose error answers the request.
+    std::uint64_t turned_away_count = 0;  // MethodStatistics::refused_count.
+    Histogram latency_us;                 // Without streams, which have no natural end.
+    Histogram queue_delay_us;
+  };
+
   explicit Server(net::Network& network) : Server(network, Options{}) {}
   // `network` outlives the server.
   Server(net::Network& network, Options options);
@@ -191,6 +204,7 @@ class Server {
   // Passes each connection, in any order, to `see`, which must not suspend.
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
   Statistics statistics() const;
+  void read_totals(Totals& totals) const;
 
  private:
   friend class HttpFace;  // Passes requests to the dispatcher, and counts their principals.

@@ -106,7 +106,13 @@ void Broadcast::catch_up() {
   bytes_ = 0;
 }
 
+std::list<Broadcast::Place>::iterator Broadcast::enter() {
+  if (tally_ != nullptr) ++*tally_;
+  return readers_.insert(readers_.end(), Place{});
+}
+
 void Broadcast::leave(std::list<Place>::iterator place) {
+  if (tally_ != nullptr) --*tally_;
   if (place->has_begun) {
     --begun_count_;
     if (place->next != end_index()) catch_up();

@@ -67,6 +67,9 @@ class Broadcast {
   std::size_t reader_count() const { return readers_.size() + waiting_.size(); }
   // How often a reader was told that it, or a source before it, fell behind.
   std::uint64_t behind_count() const { return behind_count_; }
+  // Counts its readers in `tally`, too, which other broadcasts may share. Called before the first
+  // reader comes.
+  void count_readers_in(std::shared_ptr<std::size_t> tally) { tally_ = std::move(tally); }
   // Called once, when the last reader leaves.
   void set_on_abandoned(std::function<void()> on_abandoned) {
     on_abandoned_ = std::move(on_abandoned);
@@ -88,6 +91,7 @@ class Broadcast {
   void push(Entry entry);
   void pop_front();
   void wake();
+  std::list<Place>::iterator enter();
   void leave(std::list<Place>::iterator place);
   bool is_readable(const Place& place) const;
   // Puts what comes next into `taken`; false when there is nothing to read.
@@ -109,6 +113,7 @@ class Broadcast {
   std::size_t unread_count_ = 0;  // those of them that have unread entries.
   std::uint64_t behind_count_ = 0;
   std::optional<Error> ended_;
+  std::shared_ptr<std::size_t> tally_;  // Null: nobody counts them.
   std::function<void()> on_abandoned_;
   coroutine::Event readable_{"publications"};
 };
@@ -117,8 +122,7 @@ class Broadcast {
 class Broadcast::Reader {
  public:
   explicit Reader(std::shared_ptr<Broadcast> broadcast)
-      : broadcast_(std::move(broadcast)),
-        place_(broadcast_->readers_.insert(broadcast_->readers_.end(), Place{})) {}
+      : broadcast_(std::move(broadcast)), place_(broadcast_->enter()) {}
   ~Reader() {
     if (broadcast_ != nullptr) broadcast_->leave(place_);
   }

@@ -47,6 +47,7 @@ Broadcast::Reader Feeds::subscribe(std::string_view type, const std::string& id,
     return Broadcast::Reader(found->second->broadcast());
   }
   const auto feed = std::make_shared<Feed>(type, id, prototype);
+  feed->broadcast()->count_readers_in(subscription_count_);
   Broadcast::Reader reader(feed->broadcast());
   if (is_stopped_) {
     feed->broadcast()->end(stopped());

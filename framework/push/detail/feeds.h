@@ -73,6 +73,8 @@ class Feeds {
   void look_again();
 
   Statistics statistics() const;
+  // Without a look at each feed, and with the subscribers who have not heard yet that theirs ended.
+  std::size_t subscription_count() const { return *subscription_count_; }
 
  private:
   using Key = std::pair<std::string_view, std::string_view>;  // Views into the feed.
@@ -98,6 +100,8 @@ class Feeds {
   void remove(Feed& feed);
 
   FeedSource& source_;
+  // Shared with the feeds, which may outlive this.
+  const std::shared_ptr<std::size_t> subscription_count_ = std::make_shared<std::size_t>(0);
   std::map<Key, FeedPtr> feeds_;
   std::unordered_map<std::uint64_t, FeedPtr> by_number_;
   std::deque<FeedPtr> queue_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framework/store/detail/store_gate.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "coroutine/base/clock.h"
@@ -31,6 +32,11 @@ bool is_of_a_full_store(const Error& error) {
   return error.code() == Code::resource_exhausted && error.retry_after() == 0ms;
 }
 
+std::uint64_t microseconds_since(TimePoint start) {
+  const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(now() - start).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(whole, 0));
+}
+
 const char* text_for_callers(const Error& error) {
   switch (error.code()) {
     case Code::resource_exhausted:
@@ -51,6 +57,7 @@ Result<T> StoreGate::told(Result<T> result) {
   if (result) return result;
   const Error& error = result.error();
   if (error.code() == Code::aborted) return result;
+  if (error.code() != Code::cancelled) ++statistics_.error_count;
   if (is_trouble(error.code())) note(error);
   Error own(code_for_callers(error.code()), text_for_callers(error));
   if (error.retry_after() > 0ms) own = std::move(own).with_retry_after(error.retry_after());
@@ -100,7 +107,10 @@ Result<std::uint64_t> StoreGate::owed_epoch(Deadline deadline) {
 }
 
 Result<StoredObject> StoreGate::seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
-  return told(store_->seal(key, epoch, deadline));
+  const TimePoint start = now();
+  auto sealed = store_->seal(key, epoch, deadline);
+  statistics_.read_us.record(microseconds_since(start));
+  return told(std::move(sealed));
 }
 
 Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
@@ -109,7 +119,10 @@ Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadl
 
 Result<void> StoreGate::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                               const ObjectWrite& object, Deadline deadline) {
-  return told(store_->write(key, epoch, version, object, deadline));
+  const TimePoint start = now();
+  auto written = store_->write(key, epoch, version, object, deadline);
+  statistics_.write_us.record(microseconds_since(start));
+  return told(std::move(written));
 }
 
 Result<std::vector<DueObject>> StoreGate::due(Partition partition, WallTime until,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/histogram.h"
 #include "coroutine/task_group.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
@@ -29,6 +30,12 @@ class StoreHealth {
 
 class StoreGate final : public Store {
  public:
+  struct Statistics {
+    Histogram read_us;  // Of objects, with the proof of ownership.
+    Histogram write_us;
+    std::uint64_t error_count = 0;  // Operations that failed, but for decisions of the store.
+  };
+
   // `health` and `log` outlive it.
   StoreGate(std::shared_ptr<Store> store, StoreHealth& health, Log& log)
       : store_(std::move(store)), health_(health), log_(log) {}
@@ -53,6 +60,8 @@ class StoreGate final : public Store {
   bool is_shared() const override { return store_->is_shared(); }
   std::string name() const override { return store_->name(); }
 
+  const Statistics& statistics() const { return statistics_; }
+
  private:
   template <typename T>
   Result<T> told(Result<T> result);
@@ -62,6 +71,7 @@ class StoreGate final : public Store {
   const std::shared_ptr<Store> store_;
   StoreHealth& health_;
   Log& log_;
+  Statistics statistics_;
   TimePoint logged_at_{};
   std::uint64_t unlogged_count_ = 0;
   bool tries_ = false;

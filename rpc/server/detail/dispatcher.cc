@@ -299,4 +299,23 @@ void Dispatcher::count_into(Server::Statistics& statistics) const {
   });
 }
 
+void Dispatcher::read_totals(Server::Totals& totals) const {
+  totals = {};
+  totals.running_count = running_count_;
+  for (const Histogram& delays : queue_delay_us_) {
+    if (delays.count() > 0) totals.queue_delay_us.add(delays);
+  }
+  for (const auto& served : methods_.all()) {
+    const Server::MethodStatistics& method = served->statistics;
+    totals.turned_away_count += method.refused_count;
+    if (method.call_count == 0) continue;
+    totals.call_count += method.call_count;
+    for (std::uint32_t number = 1; method.error_count > 0 && number < code_count; ++number) {
+      const bool is_fault = is_fault_of_server(code_from_number(number));
+      (is_fault ? totals.fault_count : totals.refusal_count) += method.error_counts[number];
+    }
+    if (!served->method->is_stream()) totals.latency_us.add(method.latency_us);
+  }
+}
+
 }  // namespace corolane::rpc::detail

@@ -68,6 +68,8 @@ class Dispatcher final : private Call::Owner {
   Result<void> drain(Deadline deadline);
 
   void count_into(Server::Statistics& statistics) const;
+  // All but the connections.
+  void read_totals(Server::Totals& totals) const;
 
  private:
   Result<Call*> take_on_unless_full(Caller& caller, ServedMethod& served, const Arrival& arrival,

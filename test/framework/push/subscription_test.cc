@@ -139,6 +139,7 @@ TEST_F(SubscriptionTest, ASlowReaderGetsAGapAndDelaysNoOther) {
   EXPECT_THAT(fast.failures, IsEmpty());
 
   EXPECT_EQ(router_.push().feeds().statistics().subscription_count, 2U);
+  EXPECT_EQ(router_.push().feeds().subscription_count(), 2U);
   EXPECT_EQ(router_.push().feeds().statistics().behind_count, 1U);
 }
 

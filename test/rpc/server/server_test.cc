@@ -100,6 +100,27 @@ TEST(ServerTest, CallsAboveTheLimitOfAConnectionAreRefusedWithoutATask) {
   EXPECT_EQ(statistics_of(statistics, "corolane.test.Echo/Sleep").call_count, 2u);
 }
 
+TEST(ServerTest, TotalsTellFaultsOfTheServerFromRefusals) {
+  EchoWorld world;
+  auto connection = world.connect();
+  EchoClient client(*connection);
+  ASSERT_TRUE(client.sleep(make_sleep(100ms)));
+  EXPECT_FALSE(client.explode(make_echo("")));
+  for (const Code code : {Code::failed_precondition, Code::not_found}) {
+    EXPECT_FALSE(client.fail(make_fail(static_cast<std::uint32_t>(code))));
+  }
+  rpc::Server::Totals totals;
+  totals.call_count = 17;
+  world.server.read_totals(totals);
+  EXPECT_EQ(totals.call_count, 4U) << "what was there is replaced";
+  EXPECT_EQ(totals.fault_count, 1U);
+  EXPECT_EQ(totals.refusal_count, 2U);
+  EXPECT_EQ(totals.turned_away_count, 0U);
+  EXPECT_EQ(totals.connection_count, 1U);
+  EXPECT_EQ(totals.latency_us.count(), 4U);
+  EXPECT_NEAR(static_cast<double>(totals.latency_us.max()), 1e5, 1e4);
+}
+
 TEST(ServerTest, LargeRequestsAreRefusedWhenTheirMemoryIsUsedUp) {
   EchoWorld world({.node_bytes_max = 200'000});
   auto connection = world.connect();

@@ -28,6 +28,22 @@ std::shared_ptr<Broadcast> make(const Broadcast::Bounds& bounds = {}) {
   return broadcast;
 }
 
+TEST(BroadcastTest, SeveralBroadcastsCountTheirReadersTogether) {
+  const auto tally = std::make_shared<std::size_t>(0);
+  const auto one = make();
+  const auto other = make();
+  one->count_readers_in(tally);
+  other->count_readers_in(tally);
+  {
+    Broadcast::Reader first(one);
+    const Broadcast::Reader second(other);
+    EXPECT_EQ(*tally, 2U);
+    const Broadcast::Reader moved(std::move(first));
+    EXPECT_EQ(*tally, 2U);
+  }
+  EXPECT_EQ(*tally, 0U);
+}
+
 Broadcast::Message message(const std::string& text) {
   auto message = std::make_shared<StringValue>();
   message->set_value(text);

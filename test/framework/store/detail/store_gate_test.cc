@@ -106,6 +106,18 @@ TEST_F(StoreGateTest, AStoreThatIsFullIsNotReadyUntilThereIsRoom) {
   EXPECT_THAT(lines_, HasSubstr("room again"));
 }
 
+TEST_F(StoreGateTest, ReadsAndWritesAreTimedAndFailuresCounted) {
+  ASSERT_TRUE(gate_.seal(alice, 9, Deadline::never()));
+  ASSERT_TRUE(gate_.write(alice, 9, 0, {.bytes = ""}, Deadline::never()));
+  EXPECT_THAT(gate_.seal(alice, 8, Deadline::never()), fails_with(Code::aborted));
+  EXPECT_EQ(gate_.statistics().read_us.count(), 2U);
+  EXPECT_EQ(gate_.statistics().write_us.count(), 1U);
+  EXPECT_EQ(gate_.statistics().error_count, 0U) << "a decision of the store is no error";
+  store_->code = Code::unavailable;
+  EXPECT_FALSE(gate_.write(alice, 9, 1, {.bytes = ""}, Deadline::never()));
+  EXPECT_EQ(gate_.statistics().error_count, 1U);
+}
+
 // Otherwise a client with many calls could make the load balancer take the node out of service.
 TEST_F(StoreGateTest, ABusyStoreIsNotFull) {
   store_->code = Code::resource_exhausted;
