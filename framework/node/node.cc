@@ -14,6 +14,7 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
+#include "framework/node/detail/node_history.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/shard_pulse.h"
@@ -105,6 +106,7 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
 
 void Node::observe() {
   side_thread_ = std::make_unique<detail::SideThread>(scheduler());
+  keep_history();
   if (config_.stall_time_min == Duration::zero()) return;
   std::vector<coroutine::Scheduler*> schedulers;
   for (std::size_t i = 0; i < shard_count(); ++i) schedulers.push_back(&shards_->scheduler_of(i));
@@ -115,6 +117,13 @@ void Node::observe() {
       detail::StallWatchdog::Options{.stall_time_min = config_.stall_time_min,
                                      .control_is_last = has_control_loop()},
       log_);
+}
+
+void Node::keep_history() {
+  history_ = std::make_unique<detail::NodeHistory>(*this, *shards_);
+  if (auto started = history_->start(); !started) {
+    log_.warning("no history is kept", {{"error", started.error().message()}});
+  }
 }
 
 void Node::run_beside(const std::function<void()>& work) {

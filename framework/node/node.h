@@ -59,6 +59,7 @@ class Balancing;
 class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
+class NodeHistory;
 class NodePeers;
 class NodeTenants;
 class ShardPulse;
@@ -138,6 +139,8 @@ class Node {
   // stacks, which would hold up the loop. For real processes only: with simulated time there is no
   // outside.
   void observe();
+  // Keeps a history of its figures from now on, for pages; observe() calls it.
+  void keep_history();
 
   // Applies the live keys of `config`, which is valid, on all shards, and reads the certificates of
   // the doors and the keys of the login again, for connections that begin from now on. When it
@@ -173,6 +176,8 @@ class Node {
   detail::LogLoan& log_loan() { return *log_loan_; }
   // Null unless observe() was called and stalls are detected.
   const detail::StallWatchdog* stall_watchdog() const { return stall_watchdog_.get(); }
+  // Null unless it keeps one.
+  const detail::NodeHistory* history() const { return history_.get(); }
   // Whether the store accepts changes.
   const detail::StoreHealth& store_health() const { return *store_health_; }
   // Runs work that would hold up the loop on a thread of its own, if observe() was called, and
@@ -281,6 +286,7 @@ class Node {
   std::unique_ptr<detail::Balancing> balancing_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
+  std::unique_ptr<detail::NodeHistory> history_;
   std::unique_ptr<coroutine::Symbols> symbols_;  // Used by run_with_symbols() alone.
   std::unique_ptr<detail::SideThread> side_thread_;
   std::unique_ptr<detail::DoorNetwork> admin_network_;

@@ -126,6 +126,7 @@ class Shard {
   std::size_t active_object_count() const;
   // Null when it has no objects.
   Store* store() const;
+  const detail::StoreGate* store_gate() const { return store_.get(); }
 
   // Takes the service over. Call it before open().
   void serve(std::unique_ptr<rpc::Service> service) { services_.push_back(std::move(service)); }
