@@ -44,6 +44,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
   page("/ready", "ready, or 503 with the reasons not to send clients here", detail::ready_page);
   page("/metrics", "all metrics, for Prometheus", metrics_page);
   page("/stats", "counters of the node since its start, as JSON", detail::stats_page);
+  page("/history", "what happened in ?seconds=600, up to two days; ?series=calls,objects selects",
+       detail::history_page);
   page("/objects",
        "hosted object types with statistics, and the members of the cluster; ?type= lists active "
        "objects",

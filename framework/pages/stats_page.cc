@@ -18,6 +18,7 @@
 #include "framework/pages/detail/silent_shards.h"
 #include "framework/telemetry/call_metrics.h"
 #include "framework/telemetry/version.h"
+#include "rpc/observe/call_outcome.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework::detail {
@@ -111,6 +112,7 @@ void add(rpc::Server::Statistics& sum, const rpc::Server::Statistics& more) {
     }
     place->call_count += method.call_count;
     place->error_count += method.error_count;
+    for (std::size_t i = 0; i < code_count; ++i) place->error_counts[i] += method.error_counts[i];
     place->refused_count += method.refused_count;
     place->running_count += method.running_count;
     place->latency_us.add(method.latency_us);
@@ -200,6 +202,15 @@ Json stack_pool_section(const StackPool::Statistics& statistics) {
             {"pools", statistics.shared_guards.member_count}}}};
 }
 
+// Of its errors, those that are the fault of the server.
+std::uint64_t fault_count(const rpc::Server::MethodStatistics& method) {
+  std::uint64_t count = 0;
+  for (std::uint32_t number = 1; number < code_count; ++number) {
+    if (rpc::is_fault_of_server(code_from_number(number))) count += method.error_counts[number];
+  }
+  return count;
+}
+
 Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {
   Json queue_delays = Json::object();
   for (std::size_t i = 0; i < statistics.queue_delay_us.size(); ++i) {
@@ -207,11 +218,10 @@ Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {
   }
   Json methods = Json::object();
   for (const rpc::Server::MethodStatistics& method : statistics.methods) {
-    methods[method.full_name] = {{"calls", method.call_count},
-                                 {"errors", method.error_count},
-                                 {"refused", method.refused_count},
-                                 {"running", method.running_count},
-                                 {"latency_us", to_json(method.latency_us, buckets)}};
+    methods[method.full_name] = {
+        {"calls", method.call_count},      {"errors", method.error_count},
+        {"faults", fault_count(method)},   {"refused", method.refused_count},
+        {"running", method.running_count}, {"latency_us", to_json(method.latency_us, buckets)}};
   }
   return {{"connections", statistics.connection_count},
           {"accepted", statistics.accepted_count},

@@ -57,7 +57,7 @@ Result<std::vector<Row>> node_rows(const std::vector<ProgramPeer>&) {
                           "slowest page at ten times the calls that the node can answer", 100,
                           slowest_page_under_overload(
                               serve_observed_node, admin_of_observed_node,
-                              {"/", "/health", "/ready", "/metrics", "/stats", "/tasks",
+                              {"/", "/health", "/history", "/ready", "/metrics", "/stats", "/tasks",
                                "/tasks?group=stack", "/tasks/1", "/sites", "/methods", "/objects",
                                "/waits", "/stalls", "/heap", "/connections", "/slow", "/log"},
                               10)));

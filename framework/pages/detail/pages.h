@@ -27,6 +27,10 @@ NodePage ready_page;
 // /stats: the node's counters as JSON, summed over its shards, and a row for each shard.
 NodePage stats_page;
 
+// /history: the figures of the last ten minutes by the second, or of two days by the minute. It
+// asks no shard.
+NodePage history_page;
+
 // /objects: the object types that the node hosts, with statistics, and the members of the cluster.
 // /objects?type=: the active objects of a type, those with the most waiting calls first.
 NodePage objects_page;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,7 @@
 namespace corolane::framework {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -129,7 +131,26 @@ class HangingShard {
     EXPECT_THAT(metrics, Not(HasSubstr("shard_silence_seconds{shard=\"" + number + "\"} 0\n")));
 
     EXPECT_EQ(get("/health").body, "ok\n");
+    EXPECT_THAT(get("/").body, AllOf(HasSubstr(silent), HasSubstr(work)));
+    EXPECT_EQ(json("/?format=json")["state"]["level"], "bad");
+    EXPECT_EQ(json("/?format=json")["state"]["silent_shards"], Json::array({shard_}));
+    look_at_history();
     look_at_ready(silent);
+  }
+
+  // The other shards and the node go on, and what all shards make together is a gap.
+  void look_at_history() {
+    const auto last = [this](const std::string& series) {
+      const Json samples = json("/history?format=json&seconds=1&series=" + series)["series"][0];
+      return samples["samples"].empty() ? Json() : samples["samples"][0];
+    };
+    const Deadline deadline = test::soon();
+    while (last("state") != 4 && !deadline.has_passed()) ASSERT_TRUE(coroutine::sleep_for(10ms));
+    EXPECT_EQ(last("state"), 4);
+    EXPECT_GT(last("silence"), 0.4);
+    EXPECT_GT(last("loop_delay"), 0.05);
+    EXPECT_TRUE(last("calls").is_null());
+    EXPECT_TRUE(last("cpu/" + std::to_string(shard_)).is_null());
   }
 
   // A load balancer waits for a second before it sends its clients elsewhere.
