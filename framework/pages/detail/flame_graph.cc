@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coroutine/base/text.h"
+#include "framework/pages/detail/flame_script.h"
 #include "framework/pages/detail/svg.h"
 
 namespace corolane::framework::detail {
@@ -17,8 +18,16 @@ constexpr double letter_width = 6.6;
 constexpr double box_width_min = 0.3;
 
 constexpr std::string_view flame_style =
-    "<style>rect{stroke:#fff;stroke-width:.5}g text{fill:#111}g:hover>rect{stroke:#000}"
-    "@media(prefers-color-scheme:dark){rect{stroke:#161b22}g:hover>rect{stroke:#fff}}</style>\n";
+    "<style>.box{cursor:pointer;outline:0}.box rect{stroke:#fff;stroke-width:.5}.box "
+    "text{fill:#111;"
+    "pointer-events:none}.box:hover>rect,.box:focus>rect{stroke:#000;stroke-width:1.5}"
+    ".under{opacity:.5}.found>rect{fill:#b45cff}"
+    ".controls{display:flex;gap:8px;justify-content:flex-end;align-items:center;font:13px "
+    "sans-serif;"
+    "color:#444}.controls input,.controls button{font:inherit;padding:1px 6px;color-scheme:light "
+    "dark}"
+    ".controls input{width:170px}@media(prefers-color-scheme:dark){.box rect{stroke:#161b22}"
+    ".box:hover>rect,.box:focus>rect{stroke:#fff}.controls{color:#aab}}</style>\n";
 
 // A warm colour, the same for equal names.
 std::string color_of(std::string_view name) {
@@ -77,14 +86,15 @@ class FlameGraph::Drawing {
 
   double height() const { return head_height + row_height * static_cast<double>(depth_); }
 
-  void draw(std::string_view name, const Node& node, double left, std::size_t depth) {
-    const double box_width = width_of(node);
+  // The box begins where `at` of the whole weight is to its left.
+  void draw(std::string_view name, const Node& node, std::uint64_t at, std::size_t depth) {
+    const double box_width = width_of(node.weight);
     if (box_width < box_width_min) return;
+    const double left = width_of(at);
     const double top = height() - row_height * static_cast<double>(depth + 1);
-    boxes.append("<g><title>")
-        .append(svg_text(name))
-        .append(": ")
-        .append(std::to_string(node.weight));
+    boxes.append("<g class=\"box\" tabindex=\"-1\" data-at=\"").append(std::to_string(at));
+    boxes.append("\" data-weight=\"").append(std::to_string(node.weight)).append("\"><title>");
+    boxes.append(svg_text(name)).append(": ").append(std::to_string(node.weight));
     boxes.append(" ").append(unit_).append(", ");
     boxes.append(svg_number(100 * static_cast<double>(node.weight) / static_cast<double>(total_)));
     boxes.append("%</title><rect x=\"")
@@ -96,23 +106,22 @@ class FlameGraph::Drawing {
     boxes.append("\"/><text x=\"").append(svg_number(left + 3)).append("\" y=\"");
     boxes.append(svg_number(top + 13)).append("\">").append(svg_text(fitting(name, box_width)));
     boxes.append("</text></g>\n");
-    double child_left = left;
     for (const auto& [child_name, child] : node.children) {
-      draw(child_name, child, child_left, depth + 1);
-      child_left += width_of(child);
+      draw(child_name, child, at, depth + 1);
+      at += child.weight;
     }
   }
 
   std::string boxes;
 
  private:
-  double width_of(const Node& node) const {
-    return width * static_cast<double>(node.weight) / static_cast<double>(total_);
+  double width_of(std::uint64_t weight) const {
+    return width * static_cast<double>(weight) / static_cast<double>(total_);
   }
   std::size_t depth_of(const Node& node) const {
     std::size_t deepest = 0;
     for (const auto& [name, child] : node.children) {
-      if (width_of(child) >= box_width_min) deepest = std::max(deepest, depth_of(child));
+      if (width_of(child.weight) >= box_width_min) deepest = std::max(deepest, depth_of(child));
     }
     return deepest + 1;
   }
@@ -126,7 +135,7 @@ std::string FlameGraph::svg(std::string_view title, std::string_view unit) const
   Drawing drawing(*this, unit);
   drawing.draw("all", root_, 0, 0);
   return svg_begin(width, drawing.height()) + std::string(flame_style) + svg_title(title) +
-         drawing.boxes + "</svg>\n";
+         std::string(flame_controls) + drawing.boxes + std::string(flame_script) + "</svg>\n";
 }
 
 }  // namespace corolane::framework::detail

@@ -25,7 +25,8 @@ class FlameGraph {
   // graph tools read.
   std::string folded() const;
   // Returns a self-contained picture, for light and dark screens. `title` stands above it. A box
-  // shows its share when pointed at, with `unit` behind the weight.
+  // shows its share when pointed at, with `unit` behind the weight, and takes the whole width when
+  // clicked; a field finds functions by a part of their name.
   std::string svg(std::string_view title, std::string_view unit) const;
 
  private:

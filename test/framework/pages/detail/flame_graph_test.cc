@@ -45,6 +45,9 @@ TEST(FlameGraphTest, TheDrawingHasABoxForEachFunctionAsWideAsItsTime) {
   EXPECT_THAT(svg, HasSubstr("<title>left: 1 us, 25.0%</title><rect x=\"0.0\""));
   EXPECT_THAT(svg, HasSubstr("<title>right: 3 us, 75.0%</title><rect x=\"300.0\""));
   EXPECT_THAT(svg, HasSubstr("width=\"900.0\""));
+  // By these the script knows them, however small they are drawn.
+  EXPECT_THAT(svg, HasSubstr("data-at=\"0\" data-weight=\"1\"><title>left"));
+  EXPECT_THAT(svg, HasSubstr("data-at=\"1\" data-weight=\"3\"><title>right"));
 }
 
 TEST(FlameGraphTest, NamesAreEscaped) {
