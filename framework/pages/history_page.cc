@@ -108,6 +108,7 @@ std::string history_json(const Node& node, const History::View& view,
 
 std::string sample_text(float sample) {
   if (!std::isfinite(sample)) return "-";
+  if (std::abs(sample) >= 1'000) return fixed_text(sample, 0);
   std::string text;
   append_sample(text, sample);
   return text;

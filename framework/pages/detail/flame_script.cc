@@ -26,6 +26,7 @@ const std::string_view flame_script = R"svg(<script><![CDATA[
     };
   });
   const root = boxes[0];
+  if (root === undefined) return;  // There was no sample.
   let shown = root;
 
   const end = box => box.at + box.weight;
