@@ -28,9 +28,10 @@ bool wants_document(const net::HttpRequest& request) {
   return request.header("Accept").contains("text/html") && request.query("format").empty();
 }
 
-net::HttpResponse document() {
+net::HttpResponse document(const net::HttpRequest& request) {
+  const bool is_dashboard = request.path() == "/";
   return {.content_type = "text/html; charset=utf-8",
-          .body = std::string(detail::web_page),
+          .body = std::string(is_dashboard ? detail::web_dashboard : detail::web_page),
           .headers = {{"Content-Security-Policy", content_policy},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Cache-Control", "no-cache"},
@@ -154,7 +155,7 @@ net::HttpResponse AdminServer::answer(const net::HttpRequest& request,
   if (found == nullptr) {
     return find(actions_, request.path()) != nullptr ? only_by("POST") : no_page(request);
   }
-  return wants_document(request) ? document() : found->handler(request);
+  return wants_document(request) ? document(request) : found->handler(request);
 }
 
 net::HttpResponse AdminServer::get(const std::string& target) const {

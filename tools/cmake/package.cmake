@@ -49,6 +49,10 @@ Files: *
 Copyright: @holders@
 License: Expat
  @license@
+
+Files: framework/admin/web/vendor/uplot/*
+Copyright: 2022 Leon Sorokin
+License: Expat
 ")
 install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${document_folder})
 

@@ -1,11 +1,168 @@
 // SPDX-License-Identifier: MIT
-// The page "/": the current activity of the node, as charts of the last two minutes, from /stats.
+// The page "/": what the node does now, and has done in the last minutes or days. The history is
+// the node's own, so the first look is full.
 'use strict';
 
-const dashboardInterval = 1000;  // Milliseconds.
-const pointCount = 120;
+// --- The cards
 
-// --- Figures of one interval, from two readings of counters
+const lineOf = (name, series, more = {}) => ({name, series, ...more});
+
+const shortName = series => series.split('/').at(-1).split('.').at(-1);
+
+function sumOf(past, names) {
+  return names.reduce((sum, name) => sum + (past.last(name) ?? 0), 0);
+}
+
+const cards = [
+  {
+    title: 'errors', kind: '1/s', top: 2,
+    lines: () => [
+      lineOf('of the server', 'errors', {colour: '--bad'}),
+      lineOf('turned away', 'turned_away', {colour: '--warn'}),
+    ],
+    now: past => figure(past.last('errors'), '1/s'),
+    isBad: past => past.last('errors') > 0 || past.last('turned_away') > 0,
+  },
+  {
+    title: 'refusals', kind: '1/s', top: 2,
+    lines: () => [lineOf('calls that were answered with no', 'refusals')],
+    now: past => figure(past.last('refusals'), '1/s'),
+  },
+  {
+    title: 'calls', kind: '1/s', top: 2,
+    lines: () => [lineOf('of clients and nodes', 'calls'), lineOf('of objects', 'object_calls')],
+    now: past => figure(past.last('calls'), '1/s'),
+  },
+  {
+    title: 'time of a call', kind: 's', top: 1e-6,
+    lines: () => [
+      lineOf('p50', 'call_time/p50'), lineOf('p99', 'call_time/p99'),
+      lineOf('p99 until it begins', 'queue_time/p99'),
+    ],
+    now: past => 'p99 ' + figure(past.last('call_time/p99'), 's'),
+  },
+  {
+    title: 'objects', kind: '', top: 2,
+    lines: past => past.below('objects').slice(0, 8).map(name => lineOf(shortName(name), name)),
+    now: past => figure(sumOf(past, past.below('objects')), ''),
+  },
+  {
+    title: 'store', kind: 's', top: 1e-6,
+    lines: () => [
+      lineOf('write p50', 'store_write/p50'), lineOf('write p99', 'store_write/p99'),
+      lineOf('read p99', 'store_read/p99'),
+    ],
+    now: past => past.last('store_errors') > 0 ?
+        figure(past.last('store_errors'), '1/s') + ' errors' :
+        figure(past.last('store_writes'), '1/s') + ' writes',
+    isBad: past => past.last('store_errors') > 0,
+  },
+  {
+    title: 'loops and ticks', kind: 's', top: 1e-6,
+    lines: () => [
+      lineOf('longest delay of a loop', 'loop_delay'),
+      lineOf('tick too late, p99', 'tick_lateness/p99'),
+    ],
+    now: past => figure(past.last('loop_delay'), 's'),
+    isBad: past => past.last('loop_delay') > 0.1,
+  },
+  {
+    title: 'clients', kind: '', top: 10,
+    lines: () => [
+      lineOf('connections', 'connections'), lineOf('subscriptions', 'subscriptions'),
+      lineOf('calls that run', 'running'),
+    ],
+    now: past => figure(past.last('connections'), ''),
+  },
+  {
+    title: 'CPU', kind: 'cores', top: 0.02,
+    lines: past => [
+      ...past.below('cpu').filter(name => name !== 'cpu/control').slice(0, 7),
+      'cpu/control',
+    ].map(name => lineOf(name === 'cpu/control' ? 'control' : 'shard ' + name.split('/')[1], name)),
+    now: past => figure(sumOf(past, past.below('cpu')), 'cores') + ' of a core',
+  },
+  {
+    title: 'memory', kind: 'bytes', top: 1e6,
+    lines: () => [lineOf('of the process', 'memory')],
+    now: past => figure(past.last('memory'), 'bytes'),
+  },
+  {
+    title: 'stack pool', kind: '', top: 10,
+    lines: () => [
+      lineOf('in use', 'stacks_in_use'), lineOf('idle, warm', 'stacks_idle'),
+    ],
+    now: past => `${figure(past.last('stacks_in_use'))} of ${figure(past.last('stacks_max'))}`,
+    isBad: past => past.last('stacks_refused') > 0 ||
+        past.last('stacks_in_use') > 0.9 * past.last('stacks_max'),
+  },
+  past => past.samples('fence').some(it => it !== null) ? {
+    title: 'cluster', kind: 's', top: 5,
+    lines: () => [lineOf('time to the fence', 'fence')],
+    now: () => figure(past.last('members')) + ' members',
+    facts: () => ({'partitions here': figure(past.last('partitions'))}),
+    isBad: () => past.last('fence') !== null && past.last('fence') < 1.5,
+  } : {
+    title: 'cluster', kind: '', top: 2,
+    lines: () => [lineOf('partitions here', 'partitions')],
+    now: () => 'alone',
+  },
+  {
+    title: 'cost of a switch and of a task', kind: 's', top: 1e-8,
+    lines: () => [
+      lineOf('switch, p50', 'switch/p50'), lineOf('new task, p50', 'creation/p50'),
+    ],
+    now: past => `${figure(past.last('switches'), '1/s')} switches, ` +
+        `${figure(past.last('creations'), '1/s')} tasks`,
+    note: 'Usual are 5 to 50 ns for a switch from one task to the next, and 30 to 300 ns for a ' +
+        'new task. More says that caches are cold, since many tasks take turns, or that other ' +
+        'processes take the core. The node measures a sample of them all the time.',
+  },
+];
+
+// --- The state over time
+
+const states = ['serving', 'draining', 'store full', 'fenced', 'hanging'];
+
+// Runs of equal samples: [{state, from, count}].
+function runsOf(samples) {
+  const runs = [];
+  samples.forEach((state, index) => {
+    if (runs.at(-1)?.state === state) ++runs.at(-1).count;
+    else runs.push({state, from: index, count: 1});
+  });
+  return runs;
+}
+
+// "serving all the time", or what else there was.
+function stateWords(runs, step) {
+  const sums = new Map();
+  for (const {state, count} of runs) sums.set(state, (sums.get(state) ?? 0) + count * step);
+  const bad = [...sums].filter(([state]) => state !== 0);
+  if (bad.length === 0) return 'serving all the time';
+  return bad.map(([state, seconds]) => {
+    const name = state === null ? 'not known' : states[Math.round(state)];
+    return `${name} for ${age(seconds)}`;
+  }).join(', ') + (sums.has(0) ? ', else serving' : '');
+}
+
+function drawStrip(strip, told, past) {
+  const runs = runsOf(past.samples('state'));
+  const times = past.times;
+  strip.replaceChildren(...runs.map(({state, from, count}) => {
+    const name = state === null ? 'not known' : states[Math.round(state)];
+    const part = element('i', {
+      title: `${name} from ${clockText(times[from])} to ` +
+          clockText(times[from] + count * past.step),
+      class: 'state-' + name.replace(' ', '-'),
+    });
+    part.style.flexGrow = count;
+    return part;
+  }));
+  told.textContent = stateWords(runs, past.step);
+}
+
+// --- Shards and methods
 
 // The quantile of the values recorded between two readings of a histogram's buckets.
 function quantileBetween(before, after, share) {
@@ -23,174 +180,144 @@ function quantileBetween(before, after, share) {
   return null;  // Nothing was recorded.
 }
 
-function addedUp(histograms) {
-  const counts = new Map();
-  for (const {buckets} of histograms) {
-    for (const [bound, count] of buckets) counts.set(bound, (counts.get(bound) ?? 0) + count);
-  }
-  return {buckets: [...counts]};
+function methodRows(before, after) {
+  const seconds = after.node.uptime_seconds - before.node.uptime_seconds;
+  const rows = Object.entries(after.rpc.methods).map(([method, now]) => {
+    const then = before.rpc.methods[method];
+    return {
+      method,
+      'calls per second': Math.max(0, now.calls - (then?.calls ?? 0)) / seconds,
+      p50_us: quantileBetween(then?.latency_us, now.latency_us, 0.5),
+      p99_us: quantileBetween(then?.latency_us, now.latency_us, 0.99),
+      running: now.running, errors: now.faults, refusals: now.errors - now.faults,
+      'turned away': now.refused,
+    };
+  });
+  const rate = row => row['calls per second'];
+  return rows.sort((left, right) => rate(right) - rate(left));
 }
 
-class Interval {
-  constructor(before, after) {
-    this.before = before;
-    this.after = after;
-    this.seconds = after.node.uptime_seconds - before.node.uptime_seconds;
-  }
-  // The rate per second of the counter that `look` finds in a reading.
-  rate(look) {
-    return Math.max(0, (look(this.after) - (look(this.before) ?? 0)) / this.seconds);
-  }
-  quantile(look, share) { return quantileBetween(look(this.before), look(this.after), share); }
+// Methods that were never called are a number below the table.
+function methodTable(before, after) {
+  const rows = methodRows(before, after);
+  const called = rows.filter(({method}) => {
+    const {calls, refused} = after.rpc.methods[method];
+    return calls + refused > 0;
+  });
+  const others = rows.length - called.length;
+  const note = others > 0 ? [element('p', {class: 'note'}, `${others} more were not called`)] : [];
+  const rest = called.length > 0 ? [table('methods', called, {isSteady: true})] : [];
+  return element('div', {}, ...rest, ...note);
 }
 
-const latencies = stats => addedUp(Object.values(stats.rpc.methods).map(it => it.latency_us));
-const queueDelays = stats => addedUp(Object.values(stats.rpc.queue_delay_us));
-const callCount = stats => Object.values(stats.rpc.methods).reduce((sum, it) => sum + it.calls, 0);
-
-// The rate of each method in an interval: {name, rate}, the busiest first.
-function methodRates(interval) {
-  return Object.keys(interval.after.rpc.methods)
-      .map(name => ({name, rate: interval.rate(stats => stats.rpc.methods[name]?.calls)}))
-      .sort((left, right) => right.rate - left.rate);
-}
-
-// --- Charts
-
-function metric(value) {
-  if (value === null || Number.isNaN(value)) return '-';
-  const scale = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([size]) => Math.abs(value) >= size);
-  if (!scale) return value.toLocaleString('en', {maximumFractionDigits: value < 10 ? 2 : 0});
-  return (value / scale[0]).toLocaleString('en', {maximumFractionDigits: 1}) + scale[1];
-}
-
-// Lines over time in one box. `read` makes {line: value} of an interval; the first value is shown
-// large.
-class Chart {
-  constructor(title, unit, read) {
-    this.unit = unit;
-    this.read = read;
-    this.lines = new Map();  // The last values of each line, the newest at the end.
-    this.now = element('span', {class: 'now'}, '-');
-    this.svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    this.svg.setAttribute('viewBox', `0 0 ${pointCount - 1} 100`);
-    this.svg.setAttribute('preserveAspectRatio', 'none');
-    this.svg.setAttribute('role', 'img');
-    this.svg.setAttribute('aria-label', title);
-    this.legend = element('div', {class: 'legend'});
-    this.box = element(
-        'section', {class: 'card'}, element('h3', {}, title), this.now, ' ',
-        element('span', {class: 'unit'}, unit), this.svg, this.legend);
-    this.box.dataset.chart = title;
+// A row for each shard; one that hangs says in what, whether or not it answers.
+class ShardTable {
+  constructor(past) {
+    this.past = past;
+    this.box = element('div');
+    this.reasons = new Map();  // Why a shard is silent, by its number.
+    this.facts = [];           // From /stats.
   }
 
-  add(interval) {
-    const values = this.read(interval);
-    for (const name of Object.keys(values)) {
-      if (!this.lines.has(name)) this.lines.set(name, Array(pointCount).fill(null));
-    }
-    for (const [name, points] of this.lines) {
-      points.shift();
-      points.push(values[name] ?? null);
-      if (points.every(point => point === null)) this.lines.delete(name);
-    }
+  hear({state}) {
+    this.reasons = new Map(
+        state.silent_shards.map((shard, index) => [shard, state.reasons[index]]));
     this.draw();
   }
 
   draw() {
-    const top = Math.max(1e-9, ...[...this.lines.values()].flat().filter(it => it !== null)) * 1.1;
-    const names = [...this.lines.keys()];
-    this.svg.replaceChildren(...names.map((name, index) => {
-      const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-      path.setAttribute('stroke', `var(--s${index % 6})`);
-      path.setAttribute('d', this.lines.get(name).map((value, x, all) => {
-        if (value === null) return '';
-        const begins = x === 0 || all[x - 1] === null;
-        return `${begins ? 'M' : 'L'}${x} ${(98 - 96 * value / top).toFixed(2)}`;
-      }).join(''));
-      return path;
-    }));
-    const last = name => this.lines.get(name).at(-1);
-    this.now.textContent = names.length === 0 ? '-' : metric(last(names[0]));
-    this.legend.replaceChildren(...names.map((name, index) => element(
-        'span', {}, element('i', {style: `background: var(--s${index % 6})`}),
-        `${name} ${metric(last(name))}`)));
+    const count = this.past.below('cpu').length - 1;
+    const rows = Array.from({length: Math.max(count, 0)}, (_, shard) => {
+      const reason = this.reasons.get(shard);
+      const facts = this.facts.find(it => it.shard === shard);
+      return {
+        shard,
+        state: reason ? reason.replace(/^shard \d+ /, '') : 'turns',
+        CPU_percent: this.past.last('cpu/' + shard) === null ? null :
+            100 * this.past.last('cpu/' + shard),
+        tasks: facts?.tasks, 'running calls': facts?.running_calls,
+        connections: facts?.connections, objects: facts?.active_objects,
+      };
+    });
+    if (rows.length === 0) return;
+    this.box.replaceChildren(
+        table('shards', rows, {
+          isSteady: true, classOf: row => row.state === 'turns' ? '' : 'alarm',
+        }));
   }
 }
 
-function allCharts() {
-  const quantiles = look => interval =>
-      ({p50: interval.quantile(look, 0.5), p99: interval.quantile(look, 0.99)});
-  return [
-    new Chart('loop utilisation', '% of a core, each shard', interval => Object.fromEntries(
-        interval.after.shards.map(({shard}) =>
-            ['shard ' + shard,
-             100 * interval.rate(stats =>
-                 stats.shards.find(it => it.shard === shard)?.thread_cpu_seconds)]))),
-    new Chart('tasks', 'now', ({after}) =>
-        ({suspended: after.coroutine.tasks - after.coroutine.ready, ready: after.coroutine.ready})),
-    new Chart('switches', 'a second',
-        interval => ({switches: interval.rate(stats => stats.coroutine.switches)})),
-    new Chart('cost of a switch', 'ns, sampled', quantiles(stats => stats.coroutine.switch_ns)),
-    new Chart('creations', 'a second',
-        interval => ({
-          creations: interval.rate(stats => stats.coroutine.created),
-          'from the pool': interval.rate(stats => stats.stack_pool.hits),
-        })),
-    new Chart('cost of a creation', 'ns, sampled', quantiles(stats => stats.coroutine.create_ns)),
-    new Chart('stack memory', 'MB', ({after}) => ({
-      committed: after.stack_pool.committed_bytes / 1e6,
-      'in use': after.stack_pool.committed_bytes / 1e6 * after.stack_pool.in_use /
-          Math.max(1, after.stack_pool.in_use + after.stack_pool.idle),
-    })),
-    new Chart('calls', 'a second', interval => Object.fromEntries(
-        [['all', interval.rate(callCount)],
-         ...methodRates(interval).slice(0, 4).filter(({rate}) => rate > 0)
-             .map(({name, rate}) => [name.split('.').at(-1), rate])])),
-    new Chart('time of a call', 'us', quantiles(latencies)),
-    new Chart('queue delay', 'us', quantiles(queueDelays)),
-    new Chart('stalls', 'so far', ({after}) => ({stalls: after.stalls.count})),
-    new Chart('objects', 'active', ({after}) => ({active: after.objects.active})),
-    new Chart('connections', 'open', ({after}) => ({connections: after.rpc.connections})),
-  ];
-}
+// --- The page
 
-function methodTable(interval) {
-  const rows = methodRates(interval).map(({name, rate}) => {
-    const look = stats => stats.rpc.methods[name]?.latency_us ?? {buckets: []};
-    const {running, errors, refused} = interval.after.rpc.methods[name];
-    return {
-      method: name, 'calls/s': rate, 'p50 us': interval.quantile(look, 0.5),
-      'p99 us': interval.quantile(look, 0.99), running, errors, refused,
-    };
+let range = ranges[location.hash.slice(1)] ?? ranges['10min'];
+
+// The buttons for the time that is shown, which `choose` is told.
+function rangeButtons(choose) {
+  const buttons = Object.entries(ranges).map(([key, value]) => {
+    const button = element('button', {type: 'button'}, value.text);
+    button.setAttribute('aria-pressed', value === range);
+    button.addEventListener('click', () => {
+      range = value;
+      history.replaceState(null, '', '#' + key);
+      for (const other of buttons) other.setAttribute('aria-pressed', other === button);
+      choose();
+    });
+    return button;
   });
-  return rows.length === 0 ? element('p', {class: 'note'}, 'no methods') : table('methods', rows);
+  return element('div', {role: 'group', class: 'ranges', 'aria-label': 'time shown'}, ...buttons);
 }
 
-// Returns a function to be called in each interval.
+// Returns what is to be drawn, and how often in milliseconds.
 function dashboard() {
-  const charts = allCharts();
+  const past = new Past(range);
+  const grid = element('div', {class: 'cards'});
+  const strip = element('div', {class: 'strip', 'aria-hidden': 'true'});
+  const told = element('span', {class: 'faint'});
+  const shards = new ShardTable(past);
   const methods = element('div');
-  const silent = element('div');
-  document.getElementById('main').replaceChildren(
-      silent, element('div', {class: 'cards'}, ...charts.map(chart => chart.box)),
-      element('h2', {}, 'methods, in the last second'), methods);
-  let before = null;
-  return async () => {
-    const after = await fetchJson('/stats?format=json&buckets=yes');
-    silent.replaceChildren(...silentShards(after));
-    // Sums without one shard cannot be compared with sums of all of them.
-    if (after.silent_shards) {
-      before = null;
-      return;
+  let charts = [];
+
+  const drawCharts = async () => {
+    await past.fetch();
+    if (past.seconds.length === 0) return;
+    if (charts.length === 0) {
+      charts = cards.map(card => new Chart(card, past)).filter(chart => chart.lines.length > 0);
+      grid.replaceChildren(...charts.map(chart => chart.box));
+      for (const chart of charts) chart.make();
     }
-    // Neither can the counters of another process.
-    if (before !== null && before.node.pid === after.node.pid &&
-        after.node.uptime_seconds > before.node.uptime_seconds) {
-      const interval = new Interval(before, after);
-      for (const chart of charts) chart.add(interval);
-      methods.replaceChildren(methodTable(interval));
-    }
-    before = after;
+    for (const chart of charts) chart.draw();
+    drawStrip(strip, told, past);
+    shards.draw();
   };
+  const buttons = rangeButtons(() => {
+    past.range = range;
+    past.clear();
+    attempt(drawCharts);
+  });
+  document.getElementById('main').replaceChildren(
+      element('div', {class: 'bar'}, buttons, told), strip, grid,
+      element('h2', {}, 'shards'), shards.box, element('h2', {}, 'methods'), methods);
+  onState = root => shards.hear(root);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    for (const chart of charts) chart.make();
+    for (const chart of charts) chart.draw();
+  });
+  new ResizeObserver(() => { for (const chart of charts) chart.resize(); }).observe(grid);
+
+  let before = null;
+  const drawTables = async () => {
+    const after = await fetchJson('/stats?format=json&buckets=yes');
+    shards.facts = after.shards;
+    // Sums without one shard cannot be compared with sums of all of them, nor the counters of two
+    // processes.
+    const isSame = before !== null && !after.silent_shards && before.node.pid === after.node.pid &&
+        after.node.uptime_seconds > before.node.uptime_seconds;
+    if (isSame) methods.replaceChildren(methodTable(before, after));
+    before = after.silent_shards ? null : after;
+  };
+  // Minutes change once a minute.
+  let turns = 0;
+  const drawChartsInTime = () =>
+      past.isByMinute && past.seconds.length > 0 && ++turns % 20 !== 0 ? undefined : drawCharts();
+  return [{interval: 1000, draw: drawChartsInTime}, {interval: 2000, draw: drawTables}];
 }

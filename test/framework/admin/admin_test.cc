@@ -139,6 +139,21 @@ TEST_F(AdminTest, ABrowserGetsADocumentThatFetchesTheJson) {
   EXPECT_EQ(fetch(network_, endpoint, {.target = "/thing", .headers = browser}).status, 404);
 }
 
+// The notice of a library that is passed on goes with it.
+TEST_F(AdminTest, OnlyTheDashboardCarriesTheChartsAndTheirLicence) {
+  admin_.page("/things", "all", text_page("all"));
+  const auto endpoint = start();
+  const net::HttpHeaders browser = {{"Accept", "text/html"}};
+  const auto document = [&](const char* path) {
+    return fetch(network_, endpoint, {.target = path, .headers = browser}).body;
+  };
+  EXPECT_THAT(document("/"), HasSubstr("var uPlot="));
+  EXPECT_THAT(document("/"), HasSubstr("Copyright (c) 2022 Leon Sorokin"));
+  EXPECT_THAT(document("/"), HasSubstr("The above copyright notice and this permission notice"));
+  EXPECT_THAT(document("/things"), testing::Not(HasSubstr("uPlot")));
+  EXPECT_LT(document("/things").size(), document("/").size());
+}
+
 TEST_F(AdminTest, ARequestWithoutTheTokenIsRefused) {
   admin_.page("/one", "the first", text_page("1"));
   const auto endpoint = admin_.listen({.endpoint = {"10.0.0.1", 8461}, .token = "a long secret"});
