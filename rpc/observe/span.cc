@@ -11,10 +11,11 @@
 
 namespace corolane::rpc {
 Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
-           std::uint64_t parent_span_id, TimePoint start)
+           std::uint64_t parent_span_id, TimePoint start, Duration min)
     : tracer_(&tracer),
       record_(std::make_unique<SpanRecord>()),
-      scope_(&CallScope::current_or_new()) {
+      scope_(&CallScope::current_or_new()),
+      min_(min) {
   ++tracer_->statistics_.open_count;
   record_->context = context;
   record_->parent_span_id = parent_span_id;
@@ -69,8 +70,10 @@ void Span::end_at(TimePoint time) {
   scope_->trace = outer_;
   record_->end = std::max(time, record_->start);
   --tracer_->statistics_.open_count;
-  ++tracer_->statistics_.recorded_count;
-  tracer_->sink_(*record_);
+  if (record_->end - record_->start >= min_) {
+    ++tracer_->statistics_.recorded_count;
+    tracer_->sink_(*record_);
+  }
   record_.reset();
 }
 

@@ -113,9 +113,9 @@ class Span {
 
   // A span that is not recorded.
   Span() = default;
-  // Begins at `start`.
+  // Begins at `start`. Nothing is recorded when it ends before `min`.
   Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
-       std::uint64_t parent_span_id, TimePoint start);
+       std::uint64_t parent_span_id, TimePoint start, Duration min = {});
 
   void add_attribute(std::string_view key, const SpanValue& value);
   void add_event(std::string_view name, std::initializer_list<SpanAttribute> attributes);
@@ -128,6 +128,7 @@ class Span {
   std::unique_ptr<SpanRecord> record_;
   CallScope* scope_ = nullptr;  // The scope of the task that opened it.
   TraceContext outer_;          // The trace of the scope before.
+  Duration min_{};
 };
 
 }  // namespace corolane::rpc

@@ -134,6 +134,18 @@ Result<void> Tracer::make_traced(OutgoingCall& call, const Next& next) {
   return result;
 }
 
+Span Tracer::wait_traced(Tracer* tracer, std::string_view name, SpanKind kind) {
+  if (tracer == nullptr || !tracer->has_room()) return {};
+  const TraceContext parent = CallScope::current()->trace;
+  return {*tracer,
+          kind,
+          name,
+          tracer->child_of(parent),
+          parent.span_id,
+          now(),
+          tracer->options_.wait_min};
+}
+
 Span Tracer::span(std::string_view name) {
   const CallScope* const scope = CallScope::current();
   const TraceContext parent = scope == nullptr ? TraceContext{} : scope->trace;

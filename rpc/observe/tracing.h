@@ -16,12 +16,15 @@
 // (https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/, version 1.37).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
 #include <string_view>
 
+#include "coroutine/base/clock.h"
+#include "rpc/call_scope.h"
 #include "rpc/filter.h"
 #include "rpc/observe/span.h"
 
@@ -35,6 +38,8 @@ class Tracer {
     std::size_t open_count_max = 4096;
     std::size_t attribute_count_max = 32;  // Per span, and per event.
     std::size_t event_count_max = 32;
+    // A wait() that ends earlier is not recorded: nobody looks for it.
+    Duration wait_min = std::chrono::microseconds(100);
     std::size_t text_bytes_max = 256;  // Per name, key and value.
     std::uint64_t random_seed = 0;     // Seeds the ids; 0 takes a seed from the system.
   };
@@ -65,10 +70,25 @@ class Tracer {
   // Opens a child of the running task's open span, or begins a trace.
   Span span(std::string_view name);
 
+  // Opens a child of the running task's open span for a wait: for a turn, a lock, a store. It is
+  // recorded when the trace is sampled and the wait took long enough; a task without a sampled
+  // trace pays for one look at it. Never begins a trace. `tracer` may be null.
+  //
+  //   rpc::Span wait = rpc::Tracer::wait(tracer, "store write", rpc::SpanKind::client);
+  //   if (auto written = store.write(row); !written) wait.fail(written.error());
+  static Span wait(Tracer* tracer, std::string_view name, SpanKind kind = SpanKind::internal) {
+    const CallScope* const scope = CallScope::current();
+    if (scope == nullptr || !scope->trace.is_sampled) [[likely]]
+      return {};
+    return wait_traced(tracer, name, kind);
+  }
+
   const Statistics& statistics() const { return statistics_; }
 
  private:
   friend class Span;
+
+  static Span wait_traced(Tracer* tracer, std::string_view name, SpanKind kind);
 
   // Whether a call with that parent is recorded, or begins a trace that may be.
   bool concerns(const TraceContext& parent) const {

@@ -25,6 +25,23 @@ class QuietService : public EchoService {
   Result<EchoReply> echo(const EchoRequest&, rpc::Context&) override { return EchoReply(); }
 };
 
+// Waits that have no span, since no trace is sampled, cost no allocation either.
+TEST(FilterAllocationTest, AWaitOfAnUnsampledCallAllocatesNothing) {
+  std::uint64_t count = 1;
+  auto task = coroutine::spawn("caller", [&] {
+    rpc::Tracer tracer({.sample_ratio = 1}, [](const rpc::SpanRecord&) {});
+    rpc::CallScope::enter({.trace = {.trace_id = {std::byte{7}}, .span_id = 9}});
+    const std::uint64_t before = allocations().count;
+    for (int i = 0; i < 100; ++i) {
+      rpc::Span wait = rpc::Tracer::wait(&tracer, "wait for turn");
+      wait.attribute("corolane.object.type", "chess.Player");
+    }
+    count = allocations().count - before;
+  });
+  EXPECT_TRUE(task.join(Deadline::never()));
+  EXPECT_EQ(count, 0u);
+}
+
 enum class Filters { none, of_production };
 
 // Allocations per call, of both ends and the simulated network together, after a warm-up.

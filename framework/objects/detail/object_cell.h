@@ -43,6 +43,10 @@
 #include "framework/time/wall_clock.h"
 #include "framework/wire/partition.h"
 
+namespace corolane::rpc {
+class Tracer;
+}
+
 namespace corolane::framework::detail {
 
 class HostedType;
@@ -69,7 +73,8 @@ class ObjectCell {
     Store& store;
     Owners& owners;
     WallClock clock = {};
-    Witness* witness = nullptr;  // Null outside of a simulation; outlives it.
+    Witness* witness = nullptr;     // Null outside of a simulation; outlives it.
+    rpc::Tracer* tracer = nullptr;  // Null: waits have no spans; outlives it.
   };
 
   ObjectCell(HostedType& type, std::string_view id, Partition partition,

@@ -7,6 +7,7 @@
 #include "framework/cluster/detail/seeded_bugs.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/method_name.h"
+#include "rpc/observe/tracing.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -20,7 +21,28 @@ Result<T> of_runtime(Result<T> result) {
   return std::move(result.error()).with_origin(Origin::runtime);
 }
 
+// Who is inside, so that the span says what its call waits for.
+void describe_wait(rpc::Span& span, const ObjectCell& cell) {
+  span.attribute("corolane.object.type", cell.type().name());
+  span.attribute("corolane.object.id", cell.id());
+  std::int64_t waiting_count = -1;  // Without this one.
+  for (const auto* visitor = cell.visitors(); visitor != nullptr; visitor = visitor->next()) {
+    if (visitor->stage() == ObjectVisitor::Stage::waiting) ++waiting_count;
+    if (visitor->stage() != ObjectVisitor::Stage::inside) continue;
+    span.attribute("corolane.turn.holder", std::string_view(visitor->facts().what));
+  }
+  span.attribute("corolane.turn.others_waiting", waiting_count);
+}
+
 }  // namespace
+
+bool ObjectHost::Turn::wait_for_turn(bool is_shared, Deadline deadline) {
+  rpc::Span wait = rpc::Tracer::wait(host_.surroundings_.tracer, "wait for turn");
+  if (wait.is_recorded()) [[unlikely]]
+    describe_wait(wait, cell_);
+  return is_shared ? cell_.turn().try_lock_shared_until(deadline)
+                   : cell_.turn().try_lock_until(deadline);
+}
 
 ObjectHost::Turn& ObjectHost::turn_of(const ObjectCell& cell) {
   const CallChain* const chain = CallChain::current();
@@ -254,11 +276,13 @@ Result<void> ObjectHost::check_may_reply(ObjectCell& cell, const rpc::RequestId&
 }
 
 Result<void> ObjectHost::Gate::store_with_others() {
+  rpc::Span wait = rpc::Tracer::wait(host_.surroundings_.tracer, "wait for shared write");
   const auto write = cell_.join_write();
   host_.write_soon(cell_);
   turn_.end();
   auto done = write->done.wait(Deadline::never());  // Each write has a limit of its own.
   if (done) done = write->result;
+  if (!done) wait.fail(done.error());
   return done ? done : ObjectHost::not_stored(std::move(done.error()), method_);
 }
 

@@ -93,8 +93,7 @@ class ObjectHost::Turn {
     is_shared_ = is_shared;
     visitor_.enter(ObjectVisitor::Stage::waiting);
     visitor_.set_shared(is_shared);
-    const bool is_taken = is_shared ? cell_.turn().try_lock_shared_until(deadline)
-                                    : cell_.turn().try_lock_until(deadline);
+    const bool is_taken = wait_for_turn(is_shared, deadline);
     if (is_taken) begin(is_shared);
     return is_taken;
   }
@@ -158,6 +157,7 @@ class ObjectHost::Turn {
     host_.end_turn(cell_);
     before == State::shared ? cell_.turn().unlock_shared() : cell_.turn().unlock();
   }
+  bool wait_for_turn(bool is_shared, Deadline deadline);
   template <typename F>
   Result<void> without(F&& wait);
   Result<void> take_again();

@@ -6,6 +6,7 @@
 
 #include "coroutine/base/clock.h"
 #include "coroutine/task.h"
+#include "rpc/observe/tracing.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -65,6 +66,23 @@ Result<T> StoreGate::told(Result<T> result) {
   return own;
 }
 
+template <typename F>
+auto StoreGate::observed(const char* name, const ObjectKey& key, Histogram& took_us, F&& work)
+    -> decltype(work()) {
+  rpc::Span wait = rpc::Tracer::wait(tracer_, name, rpc::SpanKind::client);
+  const TimePoint start = now();
+  auto done = work();
+  took_us.record(microseconds_since(start));
+  auto result = told(std::move(done));
+  if (wait.is_recorded()) [[unlikely]] {
+    wait.attribute("corolane.object.type", key.type);
+    wait.attribute("corolane.object.id", key.id);
+    wait.attribute("corolane.store", store_->name());
+    if (!result) wait.fail(result.error());
+  }
+  return result;
+}
+
 void StoreGate::note(const Error& error) {
   ++unlogged_count_;
   const TimePoint time = now();
@@ -107,10 +125,8 @@ Result<std::uint64_t> StoreGate::owed_epoch(Deadline deadline) {
 }
 
 Result<StoredObject> StoreGate::seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
-  const TimePoint start = now();
-  auto sealed = store_->seal(key, epoch, deadline);
-  statistics_.read_us.record(microseconds_since(start));
-  return told(std::move(sealed));
+  return observed("store read", key, statistics_.read_us,
+                  [&] { return store_->seal(key, epoch, deadline); });
 }
 
 Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
@@ -119,10 +135,8 @@ Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadl
 
 Result<void> StoreGate::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                               const ObjectWrite& object, Deadline deadline) {
-  const TimePoint start = now();
-  auto written = store_->write(key, epoch, version, object, deadline);
-  statistics_.write_us.record(microseconds_since(start));
-  return told(std::move(written));
+  return observed("store write", key, statistics_.write_us,
+                  [&] { return store_->write(key, epoch, version, object, deadline); });
 }
 
 Result<std::vector<DueObject>> StoreGate::due(Partition partition, WallTime until,

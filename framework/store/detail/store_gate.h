@@ -16,6 +16,10 @@
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
 
+namespace corolane::rpc {
+class Tracer;
+}
+
 namespace corolane::framework::detail {
 
 // The state of the store, shared by the shards of a node. Thread-safe.
@@ -36,9 +40,10 @@ class StoreGate final : public Store {
     std::uint64_t error_count = 0;  // Operations that failed, but for decisions of the store.
   };
 
-  // `health` and `log` outlive it.
-  StoreGate(std::shared_ptr<Store> store, StoreHealth& health, Log& log)
-      : store_(std::move(store)), health_(health), log_(log) {}
+  // `health`, `log` and `tracer` outlive it. Without a tracer its reads and writes have no spans.
+  StoreGate(std::shared_ptr<Store> store, StoreHealth& health, Log& log,
+            rpc::Tracer* tracer = nullptr)
+      : store_(std::move(store)), health_(health), log_(log), tracer_(tracer) {}
   ~StoreGate() override { trying_.cancel_and_join(); }
 
   Result<std::size_t> partition_count(std::size_t wanted, Deadline deadline) override {
@@ -65,12 +70,17 @@ class StoreGate final : public Store {
  private:
   template <typename T>
   Result<T> told(Result<T> result);
+  template <typename F>
+  // Runs a read or write of the store, with a span and its time.
+  auto observed(const char* name, const ObjectKey& key, Histogram& took_us, F&& work)
+      -> decltype(work());
   void note(const Error& error);
   void try_again();
 
   const std::shared_ptr<Store> store_;
   StoreHealth& health_;
   Log& log_;
+  rpc::Tracer* const tracer_;
   Statistics statistics_;
   TimePoint logged_at_{};
   std::uint64_t unlogged_count_ = 0;

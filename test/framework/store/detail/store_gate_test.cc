@@ -11,10 +11,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/store/memory_store.h"
+#include "rpc/call_scope.h"
+#include "rpc/observe/tracing.h"
 
 namespace corolane::framework::detail {
 namespace {
@@ -39,11 +42,13 @@ class TalkativeStore final : public MemoryStore {
   }
   Result<void> write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                      const ObjectWrite& object, Deadline deadline) override {
+    if (delay > 0ms) static_cast<void>(coroutine::sleep_for(delay));
     if (code) return failure().with_maybe_executed();
     return MemoryStore::write(key, epoch, version, object, deadline);
   }
 
   std::optional<Code> code;
+  std::chrono::milliseconds delay{0};
   std::chrono::milliseconds retry_after{0};
 
  private:
@@ -60,6 +65,38 @@ class StoreGateTest : public testing::Test {
   Log log_{LogLevel::info, [this](std::string_view line) { lines_.append(line).append(1, '\n'); }};
   StoreGate gate_{store_, health_, log_};
 };
+
+TEST_F(StoreGateTest, ACallOfASampledTraceHasSpansOfItsWaits) {
+  std::vector<rpc::SpanRecord> spans;
+  rpc::Tracer tracer({.sample_ratio = 1},
+                     [&](const rpc::SpanRecord& span) { spans.push_back(span); });
+  StoreGate gate(store_, health_, log_, &tracer);
+  const auto write = [&] {
+    static_cast<void>(gate.write(alice, 1, 0, {.bytes = "x", .new_version = 1}, Deadline::never()));
+  };
+  store_->delay = 5ms;
+  write();
+  EXPECT_TRUE(spans.empty()) << "no call is under way";
+  auto call = coroutine::spawn("call", [&] {
+    rpc::CallScope::enter({.trace = {.trace_id = {std::byte{7}}, .span_id = 9}});
+    write();
+    EXPECT_TRUE(spans.empty()) << "its trace is not sampled";
+    rpc::CallScope::enter(
+        {.trace = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true}});
+    store_->code = Code::unavailable;
+    write();
+    store_->delay = 0ms;
+    write();
+  });
+  EXPECT_TRUE(call.join(Deadline::never()));
+  ASSERT_EQ(spans.size(), 1u) << "a write that takes no time has none";
+  EXPECT_EQ(spans[0].name, "store write");
+  EXPECT_EQ(spans[0].kind, rpc::SpanKind::client);
+  EXPECT_EQ(spans[0].parent_span_id, 9u);
+  EXPECT_EQ(spans[0].end - spans[0].start, 5ms);
+  EXPECT_TRUE(spans[0].has_failed);
+  EXPECT_EQ(spans[0].failure, "the store is not available");
+}
 
 TEST_F(StoreGateTest, CallersDoNotLearnTheAddressOfTheStore) {
   for (const auto& [code, text] : {std::pair(Code::resource_exhausted, "the store is full"),
