@@ -2,7 +2,6 @@
 """A Debian with a systemd as process 1, in namespaces of its own: for the tests of units."""
 
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -40,7 +39,7 @@ class Machine:
             [
                 *("systemd-nspawn", "--quiet", "--boot", "--directory", str(self.root)),
                 *("--register=no", "--keep-unit", "--private-network", "--console=pipe"),
-                f"--bind-ro={self.source}:/source",
+                f"--bind-ro={self.source}:/source:norbind",
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -84,4 +83,4 @@ class Machine:
         if self.process and self.process.poll() is None:
             self.power_off()
         for_real.remove_cgroups("payload", "supervisor")
-        shutil.rmtree(self.root, ignore_errors=True)
+        for_real.command("rm", "--recursive", "--force", "--one-file-system", self.root)
