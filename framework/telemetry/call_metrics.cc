@@ -11,11 +11,6 @@
 namespace corolane::framework {
 namespace {
 
-// Bounds from a reply out of memory to the longest that a caller waits.
-constexpr auto call_bounds_us = std::to_array<std::uint64_t>(
-    {50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000, 500'000,
-     1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000});
-
 // Bounds from a free thread to the delay at which admission control refuses calls.
 constexpr auto queue_bounds_us = std::to_array<std::uint64_t>(
     {10, 50, 100, 250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 250'000});
@@ -90,7 +85,8 @@ void collect_errors(const rpc::Server::MethodStatistics& method, MetricWriter& o
                 [&](std::string_view code, std::uint64_t count) { write("caller", code, count); });
 }
 
-void collect_method(const rpc::Server::MethodStatistics& method, MetricWriter& out) {
+void collect_method(const rpc::Server::MethodStatistics& method, const Exemplars* exemplars,
+                    MetricWriter& out) {
   const std::initializer_list<MetricLabel> labels = {{"method", method.full_name}};
   out.counter("corolane_rpc_calls_total", "Calls that have ended, with or without an error.",
               labels, method.call_count);
@@ -104,20 +100,23 @@ void collect_method(const rpc::Server::MethodStatistics& method, MetricWriter& o
               method.refused_count - method.refused_fault_count);
   out.gauge("corolane_rpc_calls_running", "Calls whose handler runs.", labels,
             method.running_count);
-  out.histogram("corolane_rpc_call_seconds", "Time from a request to its reply.", labels,
-                method.latency_us, call_buckets);
+  out.histogram(
+      "corolane_rpc_call_seconds", "Time from a request to its reply.", labels, method.latency_us,
+      call_buckets,
+      exemplars == nullptr ? std::span<const MetricExemplar>() : exemplars->of(method.full_name));
 }
 
 }  // namespace
 
-void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out) {
+void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out,
+                    const Exemplars* exemplars) {
   collect_connections(statistics, out);
   collect_admission(statistics, out);
   out.gauge("corolane_rpc_streams", "Streams that are open.", {}, statistics.stream_count);
   out.counter("corolane_rpc_stray_exceptions_total", "Exceptions that escaped a handler.", {},
               statistics.stray_exception_count);
   for (const rpc::Server::MethodStatistics& method : statistics.methods) {
-    collect_method(method, out);
+    collect_method(method, exemplars, out);
   }
 }
 

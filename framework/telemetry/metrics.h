@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The metrics of a node in Prometheus's text exposition format 0.0.4.
+// The metrics of a node, for Prometheus (metric_text.h) and for collectors (otlp_metrics.h).
 //
 //   metrics.add([&](MetricWriter& out) {
 //     out.gauge("corolane_chess_rooms", "Rooms that are open.", {}, rooms.size());
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "coroutine/base/histogram.h"
+#include "rpc/trace_context.h"
 
 namespace corolane::framework {
 
@@ -59,6 +60,35 @@ struct MetricBuckets {
   double units_per_base;                  // 1e6 when the histogram counts microseconds.
 };
 
+// A recent value of a histogram, and the trace of its call: what to look at when the bucket fills.
+struct MetricExemplar {
+  double value = 0;  // In base units.
+  rpc::TraceContext trace = {};
+  std::chrono::nanoseconds unix_time{};
+};
+
+// A metric with all of its series.
+struct MetricFamily {
+  // The properties that are written once.
+  struct Kind {
+    std::string help;
+    std::string_view type;            // "counter", "gauge" or "histogram".
+    std::vector<double> bounds = {};  // For a histogram, in base units.
+  };
+  struct Series {
+    // A single number; or for a histogram the count up to each bound, the total count, and the sum.
+    std::vector<double> values;
+    std::vector<MetricExemplar> exemplars = {};  // One for a bucket at most.
+  };
+
+  // The bucket of a value: the number of bounds below it.
+  std::size_t bucket_of(double value) const;
+
+  Kind kind;
+  std::map<std::string, Series, std::less<>> series = {};  // The key is `a="1",b="2"`, escaped.
+};
+using MetricFamilies = std::map<std::string, MetricFamily, std::less<>>;  // By name.
+
 // Collects the samples of one scrape. It is a bug to break a naming rule, or to give a family two
 // help texts, types or sets of bounds, or a series two values: check() ends the process.
 class MetricWriter {
@@ -68,37 +98,27 @@ class MetricWriter {
   // `help` is one sentence. A counter only rises.
   void counter(std::string_view name, std::string_view help, Labels labels, MetricValue value);
   void gauge(std::string_view name, std::string_view help, Labels labels, MetricValue value);
-  // Counts at a bound are exact up to the width of the histogram's own buckets, 6.25 %.
+  // Counts at a bound are exact up to the width of the histogram's own buckets, 6.25 %. Of several
+  // exemplars in a bucket the newest is kept.
   void histogram(std::string_view name, std::string_view help, Labels labels,
-                 const Histogram& values, const MetricBuckets& buckets);
+                 const Histogram& values, const MetricBuckets& buckets,
+                 std::span<const MetricExemplar> exemplars = {});
 
   // Adds the samples of another shard: a series that both have becomes the sum of the two.
   void add(const MetricWriter& other);
   // Adds the samples of another thread as series of their own, which have one more label.
   void add_apart(const MetricWriter& other, const MetricLabel& label);
 
-  // Families by name, each with HELP and TYPE once and its series by labels.
+  const MetricFamilies& families() const { return families_; }
+  // prometheus_text() of them.
   std::string text() const;
 
  private:
-  // A single number; or for a histogram the count up to each bound, the total count, and the sum.
-  using Values = std::vector<double>;
+  MetricFamily& family(std::string_view name, const MetricFamily::Kind& kind);
+  MetricFamily::Series& add_series(std::string_view name, const MetricFamily::Kind& kind,
+                                   std::string labels, MetricFamily::Series series);
 
-  // The properties of a family that are written once.
-  struct Kind {
-    std::string help;
-    std::string_view type;
-    std::vector<double> bounds = {};  // For a histogram, in base units.
-  };
-  struct Family {
-    Kind kind;
-    std::map<std::string, Values, std::less<>> series = {};  // The key is the text of the labels.
-  };
-
-  Family& family(std::string_view name, const Kind& kind);
-  void add_series(std::string_view name, const Kind& kind, std::string labels, Values values);
-
-  std::map<std::string, Family, std::less<>> families_;
+  MetricFamilies families_;
 };
 
 class Metrics {
@@ -112,9 +132,6 @@ class Metrics {
   // One scrape of this shard; metrics_text() is that of a node. Never suspends.
   void collect(MetricWriter& out) const;
   std::string text() const;
-
-  // The Content-Type of text().
-  static constexpr const char* content_type = "text/plain; version=0.0.4; charset=utf-8";
 
  private:
   std::vector<Collector> collectors_;
