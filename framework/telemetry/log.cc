@@ -150,7 +150,15 @@ struct Log::Impl {
     logger.set_pattern(line_pattern, spdlog::pattern_time_type::utc);
   }
 
+  void pass_to_tap(const LogEvent& event) {
+    const std::scoped_lock lock(tap_mutex);
+    if (tap) tap(event);
+  }
+
   std::shared_ptr<LastLines> last_lines = std::make_shared<LastLines>();
+  std::atomic<bool> has_tap = false;
+  std::mutex tap_mutex;
+  Tap tap;
   spdlog::logger logger;
 };
 
@@ -171,15 +179,25 @@ Log& Log::operator=(Log&& other) noexcept {
   return *this;
 }
 
+void Log::set_tap(Tap tap) {
+  const std::scoped_lock lock(impl_->tap_mutex);
+  impl_->tap = std::move(tap);
+  impl_->has_tap.store(impl_->tap != nullptr, std::memory_order_relaxed);
+}
+
 std::vector<LogLine> Log::last_lines() const { return impl_->last_lines->lines(); }
 
 void Log::write(LogLevel level, std::string_view message, Fields fields) {
   std::string text = escaped(message);
   for (const LogField& field : fields) {
     text.push_back(' ');
-    text.append(field.key_);
+    text.append(field.key());
     text.push_back('=');
-    std::visit([&](const auto& value) { append_value(text, value); }, field.value_);
+    std::visit([&](const auto& value) { append_value(text, value); }, field.value());
+  }
+  if (impl_->has_tap.load(std::memory_order_relaxed)) {
+    impl_->pass_to_tap(
+        {.time = time_of_day(), .level = level, .message = message, .fields = fields});
   }
   impl_->logger.log(spdlog_level(level), text);
 }

@@ -21,6 +21,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,6 +38,8 @@ namespace corolane::framework {
 // of.
 class LogField {
  public:
+  using Value = std::variant<std::string_view, std::int64_t, std::uint64_t, double, Duration>;
+
   LogField(std::string_view key, std::string_view value) : key_(key), value_(value) {}
   // Written in the largest unit that leaves a whole part, to three decimals: 5s, 12.346ms.
   LogField(std::string_view key, Duration value) : key_(key), value_(value) {}
@@ -46,11 +49,20 @@ class LogField {
   LogField(std::string_view key, std::unsigned_integral auto value)
       : key_(key), value_(std::uint64_t{value}) {}
 
- private:
-  friend class Log;
+  std::string_view key() const { return key_; }
+  const Value& value() const { return value_; }
 
+ private:
   std::string_view key_;  // lower_case words.
-  std::variant<std::string_view, std::int64_t, std::uint64_t, double, Duration> value_;
+  Value value_;
+};
+
+// A line that is being written, in its parts. Valid only during the call it is passed to.
+struct LogEvent {
+  std::chrono::sys_time<Duration> time;
+  LogLevel level;
+  std::string_view message;
+  std::span<const LogField> fields;
 };
 
 // A line that was written.
@@ -105,6 +117,11 @@ class Log {
   void always(std::string_view message, Fields fields = {}) {
     write(LogLevel::info, message, fields);
   }
+
+  // Passes each line to `tap` as well, before it is written; null: no more, from the return on. One
+  // thread at a time calls it, that of the line; it must not log.
+  using Tap = std::function<void(const LogEvent& event)>;
+  void set_tap(Tap tap);
 
   // The last lines, the oldest first.
   std::vector<LogLine> last_lines() const;

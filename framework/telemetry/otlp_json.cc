@@ -1,48 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "framework/telemetry/otlp_json.h"
 
+#include <unistd.h>
+
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "coroutine/base/encoding.h"
-#include "coroutine/base/text.h"
+#include "framework/telemetry/detail/otlp_text.h"
+#include "framework/telemetry/version.h"
+#include "net/crypto.h"
 
 namespace corolane::framework {
 namespace {
 
+using detail::otlp::append_double;
+using detail::otlp::append_int64;
+using detail::otlp::append_number;
+using detail::otlp::append_text;
 using std::chrono::nanoseconds;
-
-// A collector would refuse the whole batch for text that is not UTF-8.
-void append_text(std::string& out, std::string_view text) {
-  if (!is_utf8(text)) return append_text(out, to_utf8(text));
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      append_hex(out.append("\\u00"), static_cast<std::uint8_t>(c));
-    } else {
-      out.push_back(c);
-    }
-  }
-  out.push_back('"');
-}
-
-template <typename T>
-void append_number(std::string& out, T value) {
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  out.append(digits.data(), end.ptr);
-}
-
-void append_int64(std::string& out, std::int64_t value) {
-  out.push_back('"');
-  append_number(out, value);
-  out.push_back('"');
-}
 
 void append_value(std::string& out, const rpc::SpanRecord::Value& value) {
   std::visit(
@@ -56,13 +34,7 @@ void append_value(std::string& out, const rpc::SpanRecord::Value& value) {
           out.push_back('}');
         } else if constexpr (std::is_same_v<Held, double>) {
           out.append(R"({"doubleValue":)");
-          if (std::isnan(held)) {
-            out.append(R"("NaN")");
-          } else if (std::isinf(held)) {
-            out.append(held > 0 ? R"("Infinity")" : R"("-Infinity")");
-          } else {
-            append_number(out, held);
-          }
+          append_double(out, held);
           out.push_back('}');
         } else {
           out.append(R"({"stringValue":)");
@@ -126,7 +98,46 @@ void append_status(std::string& out, const rpc::SpanRecord& span) {
   out.push_back('}');
 }
 
+std::string random_instance_id() {
+  std::array<std::byte, 16> bytes;
+  net::fill_with_random_bytes(bytes);
+  return to_hex(bytes);
+}
+
+std::string host_name() {
+  std::array<char, 256> name = {};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
 }  // namespace
+
+OtlpResource this_process(std::string node_name, std::string cluster_name) {
+  return {.service_name = std::move(node_name),
+          .service_namespace = std::move(cluster_name),
+          .service_version = std::string(version()),
+          .service_instance_id = random_instance_id(),
+          .host_name = host_name()};
+}
+
+namespace detail::otlp {
+
+void append_resource(std::string& out, const OtlpResource& resource) {
+  const std::initializer_list<std::pair<std::string_view, const std::string&>> attributes = {
+      {"service.name", resource.service_name},
+      {"service.namespace", resource.service_namespace},
+      {"service.version", resource.service_version},
+      {"service.instance.id", resource.service_instance_id},
+      {"host.name", resource.host_name}};
+  out.append(R"("resource":{"attributes":[)");
+  for (const auto& [key, value] : attributes) {
+    if (value.empty()) continue;
+    append_comma(out);
+    append_text_attribute(out, key, value);
+  }
+  out.append("]}");
+}
+
+}  // namespace detail::otlp
 
 std::string otlp_span(const rpc::SpanRecord& span, nanoseconds unix_offset) {
   std::string out = R"({"traceId":")" + rpc::trace_id_text(span.context) + R"(","spanId":")" +
@@ -152,14 +163,12 @@ std::string otlp_span(const rpc::SpanRecord& span, nanoseconds unix_offset) {
   return out;
 }
 
-std::string otlp_request(const OtlpResource& resource, std::span<const std::string> spans) {
-  std::string out = R"({"resourceSpans":[{"resource":{)";
-  append_attributes(out, {{"service.name", resource.service_name},
-                          {"service.version", resource.service_version},
-                          {"service.instance.id", resource.service_instance_id}});
-  out.append(R"(},"scopeSpans":[{"scope":{"name":"corolane"},"spans":[)");
+std::string otlp_traces(const OtlpResource& resource, std::span<const std::string> spans) {
+  std::string out = R"({"resourceSpans":[{)";
+  detail::otlp::append_resource(out, resource);
+  out.append(R"(,"scopeSpans":[{"scope":{"name":"corolane"},"spans":[)");
   for (const std::string& span : spans) {
-    if (out.back() != '[') out.push_back(',');
+    detail::otlp::append_comma(out);
     out.append(span);
   }
   return out.append("]}]}]}");
