@@ -187,6 +187,12 @@ Result<void> check_record(const NodeConfig& config) {
     return invalid("TLS traffic differs in each run; remove the files of node." + std::string(key) +
                    ", and terminate TLS in front of the node");
   }
+  if (config.otlp.endpoint.starts_with("https://")) {
+    return invalid(
+        "TLS traffic differs in each run; let node.otlp.endpoint be a collector without TLS on "
+        "this "
+        "machine, or empty");
+  }
   return {};
 }
 
@@ -452,7 +458,8 @@ void describe(config::Section& section, NodeConfig& value) {
       "A loop that does not turn for this long is reported, with the task at fault; 0s: never.",
       config::at_most(1h));
   section.field("stacks", value.stacks, "The stacks that coroutines run on.");
-  section.field("tracing", value.tracing, "Spans of calls, for a collector.");
+  section.field("otlp", value.otlp, "What is sent to a collector, by OTLP.");
+  section.field("tracing", value.tracing, "Which calls have spans, for the collector.");
   section.field("call_log", value.call_log, "Which calls are logged.");
   section.field("shards", value.shards,
                 "Threads, each with connections and objects of its own; 0: one for each core.",
@@ -477,7 +484,7 @@ Result<NodeEndpoints> validate(const NodeConfig& config) {
       {"node.clients.login", check_login(config.clients)},
       {"node.admin.listen", check_admin(config.admin)},
       {"node.admin.tls", check_tls(config.admin.tls)},
-      {"node.tracing.collector", check_collector(config.tracing.collector)},
+      {"node.otlp", check_otlp(config.otlp)},
       {"node.store.kind", check_store(config)},
       {"node.store.redis.cluster", check_redis(config.store.redis)},
       {"node.store.redis.tls", check_peer_tls(config.store.redis.tls)},

@@ -190,6 +190,7 @@ struct NodeConfig {
   LogLevel log_level = LogLevel::info;
   Duration stall_time_min = std::chrono::milliseconds(20);  // 0: stalls are not detected.
   StacksConfig stacks;
+  OtlpConfig otlp;
   TracingConfig tracing;
   CallLogConfig call_log;
   std::uint32_t shards = 0;  // 0: one for each core.

@@ -11,6 +11,7 @@
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/inspection_service.h"
 #include "framework/node/detail/node_peers.h"
+#include "framework/node/detail/secret_file.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard_metrics.h"
 #include "framework/objects/detail/object_host.h"
@@ -69,7 +70,8 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
       network_(network),
       scheduler_(coroutine::Scheduler::current()),
       telemetry_(
-          std::make_unique<Telemetry>(Telemetry::Options{.node_name = surroundings.config.name,
+          std::make_unique<Telemetry>(Telemetry::Options{.resource = surroundings.resource,
+                                                         .otlp = surroundings.config.otlp,
                                                          .tracing = surroundings.config.tracing,
                                                          .call_log = surroundings.config.call_log},
                                       network, surroundings.log)),
@@ -116,7 +118,14 @@ rpc::Security Shard::cluster_security() const {
                                   surroundings_.shared_key);
 }
 
+Result<std::string> Shard::collector_headers() const {
+  return detail::read_secret(surroundings_.config.otlp.headers_file, "node.otlp.headers_file");
+}
+
 Result<void> Shard::open_doors() {
+  auto headers = collector_headers();
+  if (!headers) return headers.error();
+  if (auto opened = telemetry_->open(*headers); !opened) return opened;
   const ClientsConfig& clients = surroundings_.config.clients;
   if (auto opened = client_login_->open(); !opened) return opened;
   if (auto opened = client_door_->open(tls_options(clients.tls)); !opened) return opened;
@@ -135,12 +144,14 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
     if (!added) return added;
   }
   if (store == nullptr) return {};
-  store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log());
+  store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log(),
+                                               &tracer());
   host_ = std::make_unique<detail::ObjectHost>(
       detail::ObjectCell::Surroundings{.store = *store_,
                                        .owners = *router_,
                                        .clock = surroundings_.wall_clock,
-                                       .witness = surroundings_.witness},
+                                       .witness = surroundings_.witness,
+                                       .tracer = &tracer()},
       log(), host_options(surroundings_.config.objects, surroundings_.config.shard_count()));
   for (const HostedObjects& objects : surroundings_.objects) {
     detail::HostedType& type = host_->add(
@@ -169,6 +180,9 @@ std::vector<std::string> Shard::services_without_public_methods() const {
 }
 
 Result<void> Shard::prepare_change() {
+  auto headers = collector_headers();
+  if (!headers) return headers.error();
+  if (auto prepared = telemetry_->prepare_change(*headers); !prepared) return prepared;
   if (auto prepared = client_door_->prepare_change(); !prepared) return prepared;
   if (auto prepared = cluster_network_->prepare_change(); !prepared) return prepared;
   return client_login_->prepare_change();

@@ -46,6 +46,7 @@ namespace corolane::framework {
 
 class Log;
 struct NodeConfig;
+struct OtlpResource;
 class Ownership;
 class Store;
 class Telemetry;
@@ -79,6 +80,7 @@ class Shard {
   // The parts that all shards of a node share; outlives them.
   struct Surroundings {
     const NodeConfig& config;
+    const OtlpResource& resource;
     Log& log;
     const std::vector<HostedObjects>& objects;
     // The secret by which nodes authenticate to one another; empty: none.
@@ -165,6 +167,7 @@ class Shard {
 
  private:
   Result<void> open_doors();
+  Result<std::string> collector_headers() const;
   rpc::Security cluster_security() const;
   rpc::Login client_login() const;
 

@@ -205,7 +205,7 @@ void add_shard_metrics(Metrics& metrics, const Shard& shard) {
     collect_coroutines(shard.scheduler(), out);
     collect_door(shard.client_door().statistics(), out);
     collect_http(shard.http_server(), out);
-    collect_server(shard.rpc_server().statistics(), out);
+    collect_server(shard.rpc_server().statistics(), out, &shard.telemetry().exemplars());
     shard.telemetry().collect(out);
     collect_subscriptions(shard.push(), out);
     if (shard.host() == nullptr) return;

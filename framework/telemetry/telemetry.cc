@@ -2,43 +2,34 @@
 #include "framework/telemetry/telemetry.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
+#include <string>
 #include <utility>
 
-#include "config/section.h"
-#include "coroutine/base/encoding.h"
-#include "framework/telemetry/version.h"
-#include "net/crypto.h"
-#include "net/endpoint.h"
 #include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework {
 namespace {
 
-// Unique to this process, unlike the name, which an earlier node may have had.
-std::string random_instance_id() {
-  std::array<std::byte, 16> bytes;
-  net::fill_with_random_bytes(bytes);
-  return to_hex(bytes);
+std::chrono::nanoseconds unix_offset() {
+  return time_of_day().time_since_epoch() - now().time_since_epoch();
 }
 
-std::unique_ptr<OtlpExporter> make_exporter(const Telemetry::Options& options,
-                                            net::Network& network, Log& log) {
-  const std::string& text = options.tracing.collector;
-  if (text.empty()) return nullptr;
-  auto collector = net::parse_host_port(text);
-  if (!collector) return nullptr;
-  const auto tell = [&log, text](const Result<void>& outcome) {
-    if (outcome) return log.info("collector accepts spans again", {{"collector", text}});
-    log.warning("collector accepts no spans; they are queued, within bounds, and then dropped",
-                {{"collector", text}, {"error", outcome.error().message()}});
-  };
+std::unique_ptr<OtlpTransport> make_transport(const OtlpConfig& config, net::Network& network) {
+  if (config.endpoint.empty() || !config.traces) return nullptr;
+  return make_otlp_transport(config, network);
+}
+
+std::unique_ptr<OtlpExporter> make_exporter(OtlpTransport* transport, const OtlpResource& resource,
+                                            Log& log) {
+  if (transport == nullptr) return nullptr;
   return std::make_unique<OtlpExporter>(
-      network, OtlpExporter::Options{.collector = *std::move(collector), .on_change = tell},
-      OtlpResource{.service_name = options.node_name,
-                   .service_version = std::string(version()),
-                   .service_instance_id = random_instance_id()});
+      *transport, OtlpExporter::Options{.body =
+                                            [resource](std::span<const std::string> spans) {
+                                              return otlp_traces(resource, spans);
+                                            },
+                                        .on_change = tell_of_collector(log, *transport, "spans"),
+                                        .on_partial = tell_of_rejected(log, *transport, "spans")});
 }
 
 rpc::CallLog::Options call_log_options(const CallLogConfig& config) {
@@ -51,40 +42,13 @@ rpc::CallLog::Options call_log_options(const CallLogConfig& config) {
 
 }  // namespace
 
-Result<void> check_collector(const std::string& text) {
-  if (text.empty()) return {};
-  auto collector = net::parse_host_port(text);
-  if (!collector) return collector.error();
-  return {};
-}
-
-void describe(config::Section& section, TracingConfig& value) {
-  section.field(
-      "collector", value.collector,
-      "The collector of spans, by OTLP over HTTP, as host:port (usually 4318); empty for none.",
-      config::where(check_collector, "host:port or nothing"));
-  section.field(
-      "sample_ratio", value.sample_ratio,
-      "The share of calls that begin a trace here; callers decide about their own traces.",
-      config::between(0.0, 1.0), config::live);
-}
-
-void describe(config::Section& section, CallLogConfig& value) {
-  section.field("errors", value.errors,
-                "Whether calls that fail through the node's fault are logged.", config::live);
-  section.field("slow_after", value.slow_after, "Calls that take longer are logged.", config::live);
-  section.field("one_in", value.one_in,
-                "One in this many of all other calls is logged; 0 for none.", config::live);
-  section.field("lines_per_second_max", value.lines_per_second_max,
-                "The most lines about calls; further ones are only counted.", config::live);
-}
-
 Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
     : log_(log),
-      exporter_(make_exporter(options, network, log)),
+      transport_(make_transport(options.otlp, network)),
+      exporter_(make_exporter(transport_.get(), options.resource, log)),
       tracer_({.sample_ratio = exporter_ ? options.tracing.sample_ratio : 0,
                .open_count_max = exporter_ ? rpc::Tracer::Options{}.open_count_max : 0},
-              [this](const rpc::SpanRecord& span) { exporter_->take(span); }),
+              [this](const rpc::SpanRecord& span) { take(span); }),
       call_log_(call_log_options(options.call_log),
                 [this](const rpc::LoggedCall& call) { log_call(call); }) {}
 
@@ -100,7 +64,24 @@ void Telemetry::watch(rpc::Server& server) {
       &bar_);
 }
 
+void Telemetry::take(const rpc::SpanRecord& span) {
+  const std::chrono::nanoseconds offset = unix_offset();
+  exporter_->take([&] { return otlp_span(span, offset); });
+  if (span.kind != rpc::SpanKind::server) return;
+  exemplars_.note(span.name, span.end - span.start, span.context,
+                  span.end.time_since_epoch() + offset);
+}
+
+Result<void> Telemetry::open(std::string_view headers) {
+  return transport_ ? transport_->open(headers) : Result<void>();
+}
+
+Result<void> Telemetry::prepare_change(std::string_view headers) {
+  return transport_ ? transport_->prepare_change(headers) : Result<void>();
+}
+
 void Telemetry::apply(const TracingConfig& tracing, const CallLogConfig& call_log) {
+  if (transport_) transport_->change();
   if (exporter_) tracer_.set_sample_ratio(tracing.sample_ratio);
   call_log_.set_options(call_log_options(call_log));
   set_bar();

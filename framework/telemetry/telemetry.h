@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Reports the calls of a node, besides its metrics: spans to a collector, and lines in the log.
 //
-//   Telemetry telemetry({.node_name = "node-1", .tracing = {.collector = "127.0.0.1:4318"}},
+//   Telemetry telemetry({.resource = this_process("node-1", "chess"),
+//                        .otlp = {.endpoint = "127.0.0.1:4318"}},
 //                       network, log);
 //   telemetry.watch(server);
+//   if (auto opened = telemetry.open(headers); !opened) return opened;
 //
-// `tracing:` is off until a collector is configured. A node with tracing off still passes the trace
-// of a call on to the calls that it makes, so that it leaves no gap in the traces of others.
+// Tracing is off until a collector is configured (node.otlp). A node with tracing off still passes
+// the trace of a call on to the calls that it makes, so that it leaves no gap in the traces of
+// others.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
+#include "framework/telemetry/exemplars.h"
 #include "framework/telemetry/log.h"
 #include "framework/telemetry/metrics.h"
 #include "framework/telemetry/otlp_exporter.h"
+#include "framework/telemetry/otlp_json.h"
+#include "framework/telemetry/otlp_transport.h"
 #include "framework/telemetry/slow_calls.h"
 #include "framework/telemetry/telemetry_config.h"
 #include "net/network.h"
@@ -31,12 +37,13 @@ namespace corolane::framework {
 class Telemetry {
  public:
   struct Options {
-    std::string node_name;
+    OtlpResource resource;
+    OtlpConfig otlp;
     TracingConfig tracing;
     CallLogConfig call_log;
   };
 
-  // All references outlive it. Invalid values in `tracing` turn tracing off.
+  // All references outlive it. Invalid values in `otlp` turn tracing off.
   Telemetry(const Options& options, net::Network& network, Log& log);
 
   // Observes the calls of a server; outlives it.
@@ -48,6 +55,15 @@ class Telemetry {
   SlowCalls& slow_calls() { return slow_calls_; }
   const SlowCalls& slow_calls() const { return slow_calls_; }
 
+  // Before the first call: takes the headers for the collector, and reads the files of TLS. Fails
+  // as OtlpTransport::open(). `prepare_change` is the first step of a reload of the same; apply()
+  // is the second.
+  Result<void> open(std::string_view headers);
+  Result<void> prepare_change(std::string_view headers);
+
+  // The sampled calls among those of the metrics.
+  const Exemplars& exemplars() const { return exemplars_; }
+
   // Applies the live keys: the share of calls that begin a trace, and the calls that are logged.
   void apply(const TracingConfig& tracing, const CallLogConfig& call_log);
 
@@ -58,11 +74,14 @@ class Telemetry {
   void collect(MetricWriter& out) const;
 
  private:
+  void take(const rpc::SpanRecord& span);
   void log_call(const rpc::LoggedCall& call);
   void set_bar();
 
   Log& log_;
-  std::unique_ptr<OtlpExporter> exporter_;  // Null when tracing is off.
+  std::unique_ptr<OtlpTransport> transport_;  // Both are null when tracing is off.
+  std::unique_ptr<OtlpExporter> exporter_;
+  Exemplars exemplars_;
   rpc::Tracer tracer_;
   rpc::CallLog call_log_;
   SlowCalls slow_calls_;

@@ -37,7 +37,9 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
       " calls_per_connection_max: 4, request_size_max: 2KiB, reflection: false,"
       " login: {certificate: true, jwt_keys_file: k, jwt_issuer: i, jwt_audience: a},"
       " tls: {certificate_file: a, key_file: b, ca_file: c, needs_client_certificate: true}}\n"
-      "tracing: {collector: 'otel.local:4318', sample_ratio: 0.5}\n"
+      "otlp: {endpoint: 'https://otel.local', headers_file: h, gzip: true, traces: false,"
+      " metrics: true, metrics_interval: 30s, logs: true, tls: {ca_file: o}}\n"
+      "tracing: {sample_ratio: 0.5}\n"
       "call_log: {errors: false, slow_after: 2s, one_in: 7, lines_per_second_max: 9}\n");
   ASSERT_TRUE(loaded) << loaded.error();
   const NodeConfig& config = loaded->value;
@@ -62,7 +64,14 @@ TEST(NodeConfigTest, EveryKeyCanBeSet) {
   EXPECT_EQ(config.clients.address_share, 20);
   EXPECT_EQ(config.clients.calls_per_connection_max, 4);
   EXPECT_EQ(config.clients.request_size_max, 2 * config::kibibyte);
-  EXPECT_EQ(config.tracing.collector, "otel.local:4318");
+  EXPECT_EQ(config.otlp.endpoint, "https://otel.local");
+  EXPECT_EQ(config.otlp.headers_file, "h");
+  EXPECT_TRUE(config.otlp.gzip);
+  EXPECT_FALSE(config.otlp.traces);
+  EXPECT_TRUE(config.otlp.metrics);
+  EXPECT_EQ(config.otlp.metrics_interval, 30s);
+  EXPECT_TRUE(config.otlp.logs);
+  EXPECT_EQ(config.otlp.tls.ca_file, "o");
   EXPECT_EQ(config.tracing.sample_ratio, 0.5);
   EXPECT_FALSE(config.call_log.errors);
   EXPECT_EQ(config.call_log.slow_after, 2s);
@@ -157,6 +166,7 @@ TEST(NodeConfigTest, AKeyOfAnOlderVersionNamesTheNewOne) {
       {"admin: 127.0.0.1:1", "node.admin has moved: set node.admin.listen"},
       {"admin_token_file: t", "node.admin_token_file has moved: set node.admin.token_file"},
       {"public_methods_only: false", "set node.clients.public_methods_only"},
+      {"tracing: {collector: c:1}", "node.tracing.collector has moved: set node.otlp.endpoint"},
       {"rpc: {connections_max: 4}", "node.rpc has moved: set the same keys in node.clients"},
       {"tls: {key_file: k}", "set the same keys in node.clients.tls"},
       {"cluster: {servers: [a:1]}", "set node.cluster.etcd.servers"},

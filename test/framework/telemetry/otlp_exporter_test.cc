@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/programs.h"
+#include "framework/telemetry/otlp_json.h"
 #include "net/testing/network.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/telemetry/fake_collector.h"
@@ -44,24 +46,33 @@ class OtlpExporterTest : public testing::Test {
   static constexpr std::chrono::nanoseconds unix_start = 1'767'225'600s;
 
   void export_with(OtlpExporter::Options options = {}) {
-    options.collector = {"collector", 4318};
-    options.unix_time = [start = now()] { return unix_start + (now() - start); };
+    options.body = [](std::span<const std::string> spans) {
+      return otlp_traces(
+          {.service_name = "chess", .service_version = "1.2.3", .service_instance_id = "chess-1"},
+          spans);
+    };
+    options.on_partial = [this](std::uint64_t count, const std::string& message) {
+      partial_.push_back(std::to_string(count) + " " + message);
+    };
     options.on_change = [this](const Result<void>& outcome) {
       changes_.push_back(outcome ? "ok" : outcome.error().message());
     };
-    exporter_ = std::make_unique<OtlpExporter>(
-        network_, options,
-        OtlpResource{
-            .service_name = "chess", .service_version = "1.2.3", .service_instance_id = "chess-1"});
+    exporter_ = std::make_unique<OtlpExporter>(transport_, options);
+  }
+  void take(const rpc::SpanRecord& span) {
+    exporter_->take([&] { return otlp_span(span, unix_start - test_start_.time_since_epoch()); });
   }
   void take(int count) {
-    for (int i = 0; i < count; ++i) exporter_->take(make_span());
+    for (int i = 0; i < count; ++i) take(make_span());
   }
   void pass(Duration time) { check(coroutine::sleep_for(time).has_value(), "time passes"); }
 
   sim::SimulatedNetwork network_;
   FakeCollector collector_{network_, {"collector", 4318}};
+  const TimePoint test_start_ = now();
+  OtlpTransport transport_{network_, {.endpoint = {.host = {"collector", 4318}}}};
   std::vector<std::string> changes_;
+  std::vector<std::string> partial_;
   std::unique_ptr<OtlpExporter> exporter_;
 };
 
@@ -77,7 +88,7 @@ TEST_F(OtlpExporterTest, SpanArrivesAsTheSpecificationSays) {
   span.dropped_attribute_count = 2;
   span.has_failed = true;
   span.failure = "no \"room\"\n";
-  exporter_->take(span);
+  take(span);
   exporter_->stop(Deadline::after(1s));
 
   ASSERT_EQ(collector_.requests.size(), 1u);
@@ -113,7 +124,7 @@ TEST_F(OtlpExporterTest, RootHasNoParentAndSuccessNoStatus) {
   export_with();
   auto span = make_span();
   span.parent_span_id = 0;
-  exporter_->take(span);
+  take(span);
   exporter_->stop(Deadline::after(1s));
   ASSERT_EQ(collector_.spans().size(), 1u);
   EXPECT_FALSE(json::parse(collector_.spans()[0]).contains("parentSpanId"));
@@ -126,7 +137,7 @@ TEST_F(OtlpExporterTest, TheBodyIsJsonForAnyText) {
   for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
   auto span = make_span(all + "\xe2\x82\xac\xe2\x82");
   span.attributes = {{all, all}, {"nan", std::nan("")}, {"inf", -INFINITY}};
-  exporter_->take(span);
+  take(span);
   exporter_->stop(Deadline::after(1s));
   ASSERT_EQ(collector_.spans().size(), 1u);
   const auto name = json::parse(collector_.spans()[0])["name"].get<std::string>();
@@ -221,6 +232,35 @@ TEST_F(OtlpExporterTest, RejectedSpansAreNotSentAgain) {
   EXPECT_EQ(exporter_->statistics().sent_count, 3u);
 }
 
+TEST_F(OtlpExporterTest, RejectedSpansAreToldOnceAMinute) {
+  const net::HttpResponse partial = {
+      .content_type = "application/json",
+      .body = R"({"partialSuccess":{"rejectedSpans":"1","errorMessage":"too old"}})"};
+  collector_.answers = {partial, partial, partial, partial};
+  export_with({.batch_count_max = 2, .interval = 1s});
+  for (int i = 0; i < 3; ++i) {
+    take(2);
+    pass(10s);
+  }
+  EXPECT_EQ(partial_, std::vector<std::string>{"1 too old"});
+  pass(1min);
+  take(2);
+  pass(10s);
+  EXPECT_EQ(partial_, (std::vector<std::string>{"1 too old", "3 too old"}));
+}
+
+TEST_F(OtlpExporterTest, AFullQueueConvertsNothing) {
+  export_with({.queue_count_max = 3});
+  int converted_count = 0;
+  for (int i = 0; i < 5; ++i) {
+    exporter_->take([&] {
+      ++converted_count;
+      return std::string("{}");
+    });
+  }
+  EXPECT_EQ(converted_count, 3);
+}
+
 TEST_F(OtlpExporterTest, GivesABatchUpWhenTheCollectorIsUnreachableForTooLong) {
   network_.set_host("collector", {.refuses = true});
   export_with({.interval = 1s, .batch_time_max = 20s});
@@ -245,7 +285,7 @@ TEST_F(OtlpExporterTest, StopEndsAtItsDeadlineDespiteASilentCollector) {
   EXPECT_EQ(exporter_->statistics().unreachable_count, 3u);
   EXPECT_EQ(exporter_->statistics().queued_count, 0u);
   EXPECT_TRUE(changes_.empty());
-  exporter_->take(make_span());
+  take(make_span());
   EXPECT_EQ(exporter_->statistics().overflow_count, 1u);
 }
 
@@ -306,11 +346,15 @@ TEST(OtlpExporterRealTest, PythonReadsTheSentSpans) {
     test::ChildProcess collector("/usr/bin/env", {"python3", "-c", python_collector});
     const std::string port = collector.read_line();
     ASSERT_FALSE(port.empty()) << collector.error_output();
-    OtlpExporter exporter(real.network,
-                          {.collector = {"127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))}},
-                          {.service_name = "chess"});
-    exporter.take(make_span("a \"name\" \x01 \xff"));
-    exporter.take(make_span("another"));
+    OtlpTransport transport(
+        real.network,
+        {.endpoint = {.host = {"127.0.0.1", static_cast<std::uint16_t>(std::stoi(port))}}});
+    OtlpExporter exporter(transport, {.body = [](std::span<const std::string> spans) {
+                            return otlp_traces({.service_name = "chess"}, spans);
+                          }});
+    for (const char* name : {"a \"name\" \x01 \xff", "another"}) {
+      exporter.take([&] { return otlp_span(make_span(name), 0ns); });
+    }
     exporter.stop(test::soon());
     EXPECT_EQ(exporter.statistics().sent_count, 2u);
     EXPECT_EQ(collector.read_line(), "/v1/traces 2 spans of chess");
