@@ -14,9 +14,11 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
+#include "framework/node/detail/node_exports.h"
 #include "framework/node/detail/node_history.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
+#include "framework/node/detail/secret_file.h"
 #include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
@@ -25,6 +27,7 @@
 #include "framework/node/node_parts.h"
 #include "framework/store/detail/store_gate.h"
 #include "framework/telemetry/detail/log_loan.h"
+#include "framework/telemetry/otlp_json.h"
 #include "framework/telemetry/telemetry.h"
 #include "rpc/server/server.h"
 
@@ -33,7 +36,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The time for sending the last spans, when the calls took all of the time.
+// The time for sending the last spans, metrics and lines, when the calls took all of the time.
 constexpr Duration last_spans_time_max = 250ms;
 // The time for storing the last changes, when the calls took all of the time.
 constexpr Duration last_writes_time_max = 500ms;
@@ -62,6 +65,9 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       scheduler_(coroutine::Scheduler::current()),
       parts_(std::make_unique<const Parts>(std::move(parts))),
       created_at_(now()),
+      resource_(std::make_unique<const OtlpResource>(
+          config_.otlp.endpoint.empty() ? OtlpResource{.service_name = config_.name}
+                                        : this_process(config_.name, config_.cluster.name))),
       log_(std::move(log)),
       log_loan_(std::make_unique<detail::LogLoan>(log_)),
       fence_(parts_->clock),
@@ -76,10 +82,15 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       admin_network_(std::make_unique<detail::DoorNetwork>(network, "node.admin.tls")),
       admin_(std::make_unique<AdminServer>(network)) {
   add_node_metrics(metrics_, *this);
+  if (config_.otlp.endpoint.empty() || !check_otlp(config_.otlp)) return;
+  if (!config_.otlp.metrics && !config_.otlp.logs) return;
+  exports_ = std::make_unique<detail::NodeExports>(network, config_.otlp, *resource_, log_,
+                                                   [this] { return collect_metrics(*this); });
 }
 
 Shard::Surroundings Node::surroundings() {
   return {.config = config_,
+          .resource = *resource_,
           .log = log_,
           .objects = objects_,
           .shared_key = shared_key_,
@@ -150,6 +161,12 @@ Result<void> Node::reload(const NodeConfig& config,
   if (!prepared) return prepared;
   if (prepared = admin_network_->prepare_change(); !prepared) return prepared;
   if (prepared = peers_->prepare_change(); !prepared) return prepared;
+  if (exports_ != nullptr) {
+    auto headers = detail::read_secret(config_.otlp.headers_file, "node.otlp.headers_file");
+    if (!headers) return headers.error();
+    if (prepared = exports_->prepare_change(*headers); !prepared) return prepared;
+    exports_->change();
+  }
   admin_network_->change();
   peers_->change();
   shards_->between_turns([&](Shard& shard) {
@@ -242,6 +259,7 @@ Result<void> Node::stop(Deadline deadline) {
     log_.warning("running calls did not finish in time", {{"error", stopped.error().message()}});
   }
   log_.info("node stopped", {{"name", config_.name}, {"took", now() - start}});
+  if (exports_ != nullptr) exports_->stop(Deadline::after(last_spans_time_max));
   return stopped;
 }
 

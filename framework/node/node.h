@@ -54,11 +54,13 @@ class AdminServer;
 class Cluster;
 class Directory;
 struct Member;
+struct OtlpResource;
 namespace detail {
 class Balancing;
 class DoorNetwork;
 class FenceWatchdog;
 class LogLoan;
+class NodeExports;
 class NodeHistory;
 class NodePeers;
 class NodeTenants;
@@ -220,6 +222,8 @@ class Node {
   // Null unless this node may balance the cluster.
   const detail::Balancing* balancing() const { return balancing_.get(); }
   const Fence& fence() const { return fence_; }
+  // Null unless metrics or the log are sent to a collector.
+  const detail::NodeExports* exports() const { return exports_.get(); }
 
  private:
   Shard& shard_at_home() const {
@@ -230,6 +234,7 @@ class Node {
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
   Result<void> check_objects() const;
+  Result<void> open_exports();
   Result<void> open_stores();
   Result<void> open_shards();
   Result<void> check_reach_of_clients();
@@ -255,6 +260,7 @@ class Node {
   coroutine::Scheduler& scheduler_;
   const std::unique_ptr<const Parts> parts_;
   const TimePoint created_at_;
+  const std::unique_ptr<const OtlpResource> resource_;
   NodeEndpoints endpoints_;
   bool started_ = false;
   bool starting_ = true;
@@ -291,6 +297,7 @@ class Node {
   std::unique_ptr<detail::SideThread> side_thread_;
   std::unique_ptr<detail::DoorNetwork> admin_network_;
   std::unique_ptr<AdminServer> admin_;
+  std::unique_ptr<detail::NodeExports> exports_;  // Null when nothing is sent from this thread.
 };
 
 }  // namespace corolane::framework

@@ -9,6 +9,7 @@
 #include "framework/cluster/cluster.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/balancing.h"
+#include "framework/node/detail/node_exports.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node.h"
 #include "framework/node/shard_metrics.h"
@@ -71,6 +72,31 @@ void collect_cluster(const Cluster& cluster, const Fence& fence, MetricWriter& o
               {}, statistics.refusal_count);
 }
 
+// What the collector takes, besides the spans of the shards.
+void collect_exports(const detail::NodeExports* exports, MetricWriter& out) {
+  const auto statistics =
+      exports == nullptr ? detail::NodeExports::Statistics() : exports->statistics();
+  const auto dropped = [&](std::string_view name, std::string_view help,
+                           const OtlpExporter::Statistics& of) {
+    out.counter(name, help, {{"reason", "queue"}}, of.overflow_count);
+    out.counter(name, help, {{"reason", "refused"}}, of.refused_count);
+    out.counter(name, help, {{"reason", "unreachable"}}, of.unreachable_count);
+  };
+  out.counter("corolane_node_log_lines_sent_total",
+              "Lines of the log that the collector has accepted.", {}, statistics.logs.sent_count);
+  dropped("corolane_node_log_lines_dropped_total",
+          "Lines of the log that the collector did not get: too many waited, or it refused them or "
+          "was unreachable.",
+          statistics.logs);
+  out.counter("corolane_node_metrics_sent_total",
+              "Times that the collector has accepted all metrics.", {},
+              statistics.metrics.sent_count);
+  dropped("corolane_node_metrics_dropped_total",
+          "Times that the collector did not get all metrics: the former ones were still on their "
+          "way, or it refused some or was unreachable.",
+          statistics.metrics);
+}
+
 // It has stacks of its own, which the sums over the shards do not show.
 void collect_control_thread(const Node& node, MetricWriter& out) {
   if (!node.has_control_loop()) return;
@@ -96,6 +122,7 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
     collect_stalls(node.stall_watchdog(), out);
     collect_silence(node, out);
     collect_control_thread(node, out);
+    collect_exports(node.exports(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
     out.counter("corolane_cluster_partitions_balanced_total",
                 "Partitions that this node has moved among the nodes, to relieve full shards.", {},
@@ -103,7 +130,7 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
   });
 }
 
-Result<std::string> metrics_text(Node& node) {
+Result<MetricWriter> collect_metrics(Node& node) {
   auto shards = from_each_shard(node, [](Shard& shard) {
     MetricWriter out;
     shard.metrics().collect(out);
@@ -117,7 +144,13 @@ Result<std::string> metrics_text(Node& node) {
     all.add(added_up(std::move(shards->parts),
                      [](MetricWriter& sum, const MetricWriter& more) { sum.add(more); }));
   }
-  return all.text();
+  return all;
+}
+
+Result<std::string> metrics_text(Node& node) {
+  auto all = collect_metrics(node);
+  if (!all) return all.error();
+  return all->text();
 }
 
 }  // namespace corolane::framework

@@ -20,9 +20,11 @@ class Node;
 // lists the names: dashboards and alerts are built on them.
 void add_node_metrics(Metrics& metrics, const Node& node);
 
-// One scrape of the node and all its shards. While a shard hangs, the sums over the shards are left
-// out: without its part they would be wrong, and its last values may be. Suspends. Fails with
-// resource_exhausted when a shard has no stack to collect on.
+// One scrape of the node and all its shards, for any format. While a shard hangs, the sums over the
+// shards are left out: without its part they would be wrong, and its last values may be. Suspends.
+// Fails with resource_exhausted when a shard has no stack to collect on.
+Result<MetricWriter> collect_metrics(Node& node);
+// The same as prometheus_text().
 Result<std::string> metrics_text(Node& node);
 
 }  // namespace corolane::framework

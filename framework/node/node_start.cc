@@ -13,6 +13,7 @@
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
+#include "framework/node/detail/node_exports.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/secret_file.h"
@@ -75,7 +76,8 @@ Result<void> Node::start() {
                  "node.shards: the services of this node are made for one shard; set it to 1, or "
                  "give serve() a function that makes one for each");
   }
-  Result<void> ready = open_stores();
+  Result<void> ready = open_exports();
+  if (ready) ready = open_stores();
   if (ready) ready = open_shards();
   if (ready) ready = check_reach_of_clients();
   if (ready) ready = join_cluster();
@@ -113,6 +115,14 @@ Result<void> Node::check_objects() const {
                      "both");
   }
   return {};
+}
+
+Result<void> Node::open_exports() {
+  if (exports_ == nullptr) return {};
+  auto headers = detail::read_secret(config_.otlp.headers_file, "node.otlp.headers_file");
+  if (!headers) return headers.error();
+  auto opened = exports_->open(*headers);
+  return opened ? exports_->start() : opened;
 }
 
 Result<void> Node::open_stores() {

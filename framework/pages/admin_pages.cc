@@ -7,6 +7,7 @@
 #include "framework/node/node.h"
 #include "framework/node/node_metrics.h"
 #include "framework/pages/detail/pages.h"
+#include "framework/telemetry/metric_text.h"
 
 namespace corolane::framework {
 namespace {
@@ -16,10 +17,14 @@ net::HttpResponse health_page(const Node& node) {
                             : net::HttpResponse{.body = "ok\n"};
 }
 
-Result<net::HttpResponse> metrics_page(Node& node, const net::HttpRequest&) {
-  auto text = metrics_text(node);
-  if (!text) return text.error();
-  return net::HttpResponse{.content_type = Metrics::content_type, .body = *std::move(text)};
+Result<net::HttpResponse> metrics_page(Node& node, const net::HttpRequest& request) {
+  const auto metrics = collect_metrics(node);
+  if (!metrics) return metrics.error();
+  if (wants_open_metrics(request.header("Accept"))) {
+    return net::HttpResponse{.content_type = open_metrics_type,
+                             .body = open_metrics_text(metrics->families())};
+  }
+  return net::HttpResponse{.content_type = prometheus_type, .body = metrics->text()};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ std::vector<std::string> FakeCollector::spans() const {
   std::vector<std::string> all;
   for (const std::string& body : taken_) {
     const auto request = nlohmann::json::parse(body);
+    if (!request.contains("resourceSpans")) continue;
     for (const auto& span : request["resourceSpans"][0]["scopeSpans"][0]["spans"]) {
       all.push_back(span.dump());
     }

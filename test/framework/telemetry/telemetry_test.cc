@@ -6,18 +6,22 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "coroutine/testing/temporary_folder.h"
 #include "framework/node/node.h"
 #include "framework/node/node_metrics.h"
 #include "framework/telemetry/call_metrics.h"
+#include "framework/telemetry/metric_text.h"
 #include "net/testing/network.h"
 #include "rpc/call_scope.h"
 #include "rpc/observe/tracing.h"
+#include "test/framework/counter.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/telemetry/fake_collector.h"
 #include "test/framework/test_node.h"
@@ -49,7 +53,8 @@ class TelemetryTest : public testing::Test {
   }
   static NodeConfig traced() {
     NodeConfig config = test::node_config("lobby");
-    config.tracing = {.collector = "collector:4318", .sample_ratio = 1};
+    config.otlp.endpoint = "collector:4318";
+    config.tracing.sample_ratio = 1;
     return config;
   }
 
@@ -128,11 +133,124 @@ TEST_F(TelemetryTest, TracingIsOffByDefault) {
 
 TEST_F(TelemetryTest, ACollectorThatIsNotAnAddressIsAConfigurationError) {
   NodeConfig config = test::node_config("lobby");
-  config.tracing.collector = "http://collector/";
+  config.otlp.endpoint = "ftp://collector/";
   Node node(config, network_);
   const auto started = node.start();
   ASSERT_FALSE(started);
-  EXPECT_THAT(started.error().message(), HasSubstr("node.tracing.collector: "));
+  EXPECT_THAT(started.error().message(), HasSubstr("node.otlp: "));
+}
+
+TEST_F(TelemetryTest, SampledCallsAreTheExemplarsOfTheirLatency) {
+  auto node = serve(traced());
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(3ms)));
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(4ms)));
+  ASSERT_TRUE(collector_.wait_for(1));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  const auto second = json::parse(collector_.spans().at(1));
+  const auto metrics = collect_metrics(*node);
+  ASSERT_TRUE(metrics);
+  EXPECT_THAT(open_metrics_text(metrics->families()),
+              HasSubstr("\ncorolane_rpc_call_seconds_bucket{method=\"corolane.test.Slow/Wait\","
+                        "le=\"0.005\"} 2 # {trace_id=\"" +
+                        second["traceId"].get<std::string>() + "\",span_id=\"" +
+                        second["spanId"].get<std::string>() + "\"} 0.004 "));
+  EXPECT_THAT(metrics->text(), Not(HasSubstr("trace_id")));
+}
+
+TEST_F(TelemetryTest, ACallThatWaitsForATurnHasASpanThatSaysForWhom) {
+  NodeConfig config = traced();
+  Node node(config, network_);
+  node.host<test::Counter>();
+  ASSERT_TRUE(node.start());
+  const auto add = [&](std::chrono::milliseconds pause) {
+    return coroutine::spawn("caller", [&node, pause] {
+      const rpc::Span root = node.tracer().span("root");
+      return test::CounterClient(node.router(), "a").add(test::add_request(1, pause)).has_value();
+    });
+  };
+  auto first = add(30ms);
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  auto second = add(0ms);
+  EXPECT_EQ(first.join(Deadline::never()), true);
+  EXPECT_EQ(second.join(Deadline::never()), true);
+  ASSERT_TRUE(node.stop(Deadline::after(1s)));
+  std::vector<json> waits;
+  for (const std::string& text : collector_.spans()) {
+    const json span = json::parse(text);
+    if (span["name"] == "wait for turn") waits.push_back(span);
+  }
+  ASSERT_EQ(waits.size(), 1u) << "the first one had its turn at once";
+  EXPECT_EQ(waits[0]["attributes"], json::parse(R"([
+    {"key": "corolane.object.type", "value": {"stringValue": "corolane.test.Counter"}},
+    {"key": "corolane.object.id", "value": {"stringValue": "a"}},
+    {"key": "corolane.turn.holder", "value": {"stringValue": "corolane.test.Counter/Add"}},
+    {"key": "corolane.turn.others_waiting", "value": {"intValue": "0"}}])"));
+  const auto took = std::stoll(waits[0]["endTimeUnixNano"].get<std::string>()) -
+                    std::stoll(waits[0]["startTimeUnixNano"].get<std::string>());
+  EXPECT_EQ(took, 20'000'000);
+}
+
+TEST_F(TelemetryTest, MetricsReachTheCollectorInEachInterval) {
+  NodeConfig config = test::node_config("lobby");
+  config.otlp = {.endpoint = "collector:4318", .metrics = true, .metrics_interval = 5s};
+  auto node = serve(config);
+  ASSERT_TRUE(collector_.wait_for(2));
+  EXPECT_EQ(collector_.times[1] - collector_.times[0], 5s);
+  EXPECT_EQ(collector_.requests[0].path(), "/v1/metrics");
+  EXPECT_THAT(collector_.requests[0].body,
+              AllOf(HasSubstr(R"("name":"corolane_node_uptime_seconds")"),
+                    HasSubstr(R"("name":"corolane_rpc_calls_total")"),
+                    HasSubstr(R"("key":"service.name","value":{"stringValue":"lobby"})"),
+                    HasSubstr(R"("key":"host.name")")));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_THAT(metrics_text(*node).value(), HasSubstr("\ncorolane_node_metrics_sent_total 2\n"));
+  const std::size_t before = collector_.requests.size();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  EXPECT_EQ(collector_.requests.size(), before + 1) << "the last values";
+}
+
+TEST_F(TelemetryTest, AnOutageOfTheCollectorLeavesAGapAndNoBacklogOfMetrics) {
+  NodeConfig config = test::node_config("lobby");
+  config.otlp = {.endpoint = "collector:4318", .metrics = true, .metrics_interval = 5s};
+  network_.set_host("collector", {.refuses = true});
+  auto node = serve(config);
+  ASSERT_TRUE(coroutine::sleep_for(10min));
+  network_.set_host("collector", {});
+  ASSERT_TRUE(coroutine::sleep_for(30s));
+  EXPECT_LE(collector_.requests.size(), 8u);
+  EXPECT_GE(collector_.requests.size(), 3u);
+  EXPECT_THAT(lines_, Contains(HasSubstr("collector accepts no metrics")).Times(1));
+}
+
+TEST_F(TelemetryTest, LinesOfTheLogReachTheCollector) {
+  NodeConfig config = test::node_config("lobby");
+  config.otlp = {.endpoint = "collector:4318", .logs = true};
+  auto node = serve(config);
+  EXPECT_TRUE(SlowClient(*client_).wait(wait_request(2s)));
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+  std::string bodies;
+  for (const auto& request : collector_.requests) {
+    EXPECT_EQ(request.path(), "/v1/logs");
+    bodies += request.body;
+  }
+  EXPECT_THAT(bodies, HasSubstr(R"("body":{"stringValue":"node serves"})"));
+  EXPECT_THAT(bodies, HasSubstr(R"("body":{"stringValue":"call was slow"})"));
+  EXPECT_THAT(bodies, HasSubstr(R"("body":{"stringValue":"node stopped"})"));
+  EXPECT_THAT(bodies,
+              HasSubstr(R"({"key":"method","value":{"stringValue":"corolane.test.Slow/Wait"}})"));
+}
+
+TEST_F(TelemetryTest, HeadersThatAreNoneKeepTheNodeFromStarting) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "headers";
+  std::ofstream(path) << "6f1d\n";
+  NodeConfig config = test::node_config("lobby");
+  config.otlp = {.endpoint = "https://collector", .headers_file = path, .logs = true};
+  Node node(config, network_);
+  const auto started = node.start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.otlp.headers_file: line 1 is no header"));
 }
 
 TEST_F(TelemetryTest, SlowCallsAreLogged) {
