@@ -31,7 +31,7 @@ concept Operation = requires(O operation) {
 
   // Otherwise: the queue to wait in, and the slot that the notifier sees meanwhile. The notifier
   // has completed the operation.
-  { operation.queue() } -> std::same_as<WaitQueue&>;
+  { operation.queue() } -> std::convertible_to<WaitQueue&>;
   { operation.slot() } -> std::convertible_to<void*>;
   // The outcome, once it is complete.
   { operation.finish() } -> std::same_as<Result<typename O::Value>>;

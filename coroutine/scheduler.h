@@ -146,8 +146,11 @@ class Scheduler : private detail::Switcher {
   // Every live task, oldest first. The scheduler's tasks and its loop may ask for traces; a signal
   // handler may not.
   std::vector<TaskInfo> tasks(const TasksOptions& options = {}) const;
-  // The live task with this id, with its trace.
+  // The live task with this id, with its trace and the holder of the lock that it waits for.
   std::optional<TaskInfo> task(TaskId id) const;
+  // The tasks that wait for a lock that is held, oldest first, with its holder. Looks at all tasks,
+  // in some nanoseconds each.
+  std::vector<TaskInfo> lock_waits(std::size_t count_max = 1'000) const;
   Statistics statistics() const;
   // Tells what the children of groups wait for (stackless_info.h); those that a task awaits belong
   // to the task. Looks at `count_max` of them, in some 10 ns each.
@@ -221,6 +224,7 @@ class Scheduler : private detail::Switcher {
   void run_next_strand();
   [[noreturn]] void report_deadlock() const;
   TaskInfo info_of(const detail::TaskControl& task) const;
+  void find_holders(std::span<TaskInfo> infos) const;
   static void charge_cpu(std::uint64_t nanoseconds, const void* context);
   static void answer_interruption(const void* context);
 

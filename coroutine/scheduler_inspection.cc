@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 
 #include "coroutine/base/check.h"
 #include "coroutine/cpu_profile.h"
@@ -19,6 +21,7 @@
 #include "coroutine/detail/instruments.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_tracer.h"
+#include "coroutine/detail/task_wait.h"
 #include "coroutine/no_suspend.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/stackless_info.h"
@@ -32,6 +35,19 @@ namespace {
 std::size_t stack_use_of(const detail::TaskControl& task) {
   if (task.state != TaskState::suspended || &task == detail::Strand::task_of_stack()) return 0;
   return static_cast<std::size_t>(task.stack_top - static_cast<const std::byte*>(task.frame));
+}
+
+// Without the task that holds it: see Scheduler::find_holders().
+std::optional<Awaited> awaited_of(const detail::TaskControl& task) {
+  const detail::TaskWait* const wait = detail::TaskWait::of(task);
+  if (wait == nullptr || wait->known() == nullptr) return std::nullopt;
+  const detail::KnownQueue& queue = *wait->known();
+  return Awaited{.site = queue.site(), .identity = &queue, .is_held = queue.holder != nullptr};
+}
+
+Deadline wait_deadline_of(const detail::TaskControl& task) {
+  const detail::TaskWait* const wait = detail::TaskWait::of(task);
+  return wait == nullptr ? Deadline::never() : wait->deadline();
 }
 
 }  // namespace
@@ -50,6 +66,7 @@ std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
     if (tracer) infos.back().trace = tracer->trace(task);
     return true;
   });
+  if (options.holders) find_holders(infos);
   return infos;
 }
 
@@ -62,7 +79,42 @@ std::optional<TaskInfo> Scheduler::task(TaskId id) const {
         detail::TaskTracer({&ready_, &control_}, detail::Strand::task_of_stack()).trace(task);
     return false;
   });
+  if (info) find_holders({&*info, 1});
   return info;
+}
+
+std::vector<TaskInfo> Scheduler::lock_waits(std::size_t count_max) const {
+  std::vector<TaskInfo> infos;
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    if (infos.size() == count_max) return false;
+    const detail::TaskWait* const wait = detail::TaskWait::of(task);
+    const bool is_of_lock = wait != nullptr && wait->known() != nullptr;
+    if (is_of_lock && wait->known()->holder != nullptr) infos.push_back(info_of(task));
+    return true;
+  });
+  find_holders(infos);
+  return infos;
+}
+
+// A task that has ended with a lock has left the address of its control block there: it is compared
+// with those of the live tasks, and not followed.
+void Scheduler::find_holders(std::span<TaskInfo> infos) const {
+  std::unordered_map<const void*, TaskId> holders;
+  for (const TaskInfo& info : infos) {
+    if (!info.awaited || !info.awaited->is_held) continue;
+    holders.try_emplace(static_cast<const detail::KnownQueue*>(info.awaited->identity)->holder, 0);
+  }
+  if (holders.empty()) return;
+  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+    const auto found = holders.find(&task);
+    if (found != holders.end()) found->second = task.top().id;
+    return true;
+  });
+  for (TaskInfo& info : infos) {
+    if (!info.awaited || !info.awaited->is_held) continue;
+    const auto* const queue = static_cast<const detail::KnownQueue*>(info.awaited->identity);
+    info.awaited->holder = holders.at(queue->holder);
+  }
 }
 
 TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
@@ -77,7 +129,9 @@ TaskInfo Scheduler::info_of(const detail::TaskControl& task) const {
           .site = top.site,
           .cpu = top.cpu.sum(),
           .stack_size_bytes = StackPool::stack_size_bytes_min << task.stack_size_class,
-          .stack_used_bytes = stack_use_of(task)};
+          .stack_used_bytes = stack_use_of(task),
+          .awaited = awaited_of(task),
+          .wait_deadline = wait_deadline_of(task)};
 }
 
 Scheduler::Statistics Scheduler::statistics() const {

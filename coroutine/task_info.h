@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/base/deadline.h"
 #include "coroutine/stack/stack_pool.h"
 
 namespace corolane::coroutine {
@@ -69,6 +70,16 @@ struct StackTrace {
   bool operator==(const StackTrace&) const = default;
 };
 
+// What a task waits for, when that knows more than its name: a lock, a channel, an event, a future.
+struct Awaited {
+  std::source_location site;       // Where it was made.
+  const void* identity = nullptr;  // Equal for all that wait for the same.
+  bool is_held = false;            // A lock, which one task or stackless coroutine holds.
+  // The task that holds it; 0 when none does. Valid in what Scheduler::task() and lock_waits()
+  // return, and with TasksOptions::holders.
+  TaskId holder = 0;
+};
+
 struct TaskInfo {
   TaskId id;
   std::string name;
@@ -82,6 +93,8 @@ struct TaskInfo {
   std::size_t stack_size_bytes = 0;
   std::size_t stack_used_bytes = 0;  // In its present wait; 0 unless suspended.
   StackTrace trace = {};             // Where it is now; empty unless asked for.
+  std::optional<Awaited> awaited = {};
+  Deadline wait_deadline = Deadline::never();  // Of its present wait.
   // The number of its scheduler, set by code that shows the tasks of several ones.
   std::uint32_t scheduler = 0;
 
@@ -92,6 +105,7 @@ struct TasksOptions {
   TaskId after = 0;                  // Only tasks spawned after this one.
   std::size_t count_max = SIZE_MAX;  // The oldest of them.
   bool traces = false;               // A few microseconds for each task.
+  bool holders = false;              // Fills in Awaited::holder: looks at all tasks once more.
 };
 
 // Sums up all tasks that were spawned at one place: one row for each handler or bot, not one for

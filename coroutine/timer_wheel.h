@@ -104,6 +104,10 @@ class Timer {
   void plan(Deadline deadline) { time_ = deadline.time(); }
   Deadline planned() const { return Deadline::at(time_); }
 
+  // Requires an armed timer.
+  inline Deadline due() const;
+  bool has(Callback callback) const { return callback_ == callback; }
+
   // Remembers a wheel for timers that are always armed in the same one; called before the first
   // arming.
   void belong_to(TimerWheel& wheel) { wheel_ = &wheel; }
@@ -220,6 +224,11 @@ class TimerWheel {
   std::array<std::uint64_t, slot_count / word_bits> occupied_{};  // A bit per slot with timers.
   const std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(slot_count + 1);
 };
+
+inline Deadline Timer::due() const {
+  const auto& chunk = detail::TimerChunk::chunk_at(place_);
+  return Deadline::at(chunk.entries[detail::TimerChunk::index_at(place_)].time);
+}
 
 inline void Timer::cancel() {
   if (!is_armed()) return;

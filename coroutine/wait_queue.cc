@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_wait.h"
 
@@ -23,6 +24,14 @@ Wake WaitQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
 
 Result<void> WaitQueue::wait_or_fail(Deadline deadline, void* slot) {
   return detail::wait_or_fail_in(*this, deadline, slot);
+}
+
+Wake detail::KnownQueue::wait(Deadline deadline, Cancellation cancellation, void* slot) {
+  return wait_in(*this, deadline, cancellation, slot);
+}
+
+Result<void> detail::KnownQueue::wait_or_fail(Deadline deadline, void* slot) {
+  return wait_or_fail_in(*this, deadline, slot);
 }
 
 std::size_t WaitQueue::notify_all() {

@@ -70,7 +70,7 @@ struct TaskHead : Context {
   std::uint8_t reference_count = 1;
   std::uint8_t stack_size_class;
   const char* waiting_for = nullptr;  // Null unless suspended in a wait.
-  Wait* wait = nullptr;               // The wait that cancel() may end.
+  Wait* wait = nullptr;               // The present wait; null also for one that must not be cut.
   TimePoint state_since;
   Switcher& scheduler;
   // Calls the task's function and keeps its result; no exception escapes.

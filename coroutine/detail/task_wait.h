@@ -5,9 +5,11 @@
 // costs more than the code between two returns.
 #pragma once
 
+#include <concepts>
 #include <span>
 
 #include "coroutine/base/deadline.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/detail/task_control.h"
 #include "coroutine/detail/wait.h"
@@ -17,14 +19,25 @@ namespace corolane::coroutine::detail {
 
 class TaskWait : public Wait {
  public:
-  TaskWait(TaskControl& task, std::span<Place> places) : Wait(&woken, places), task_(task) {}
+  TaskWait(TaskControl& task, std::span<Place> places, const KnownQueue* known = nullptr)
+      : Wait(&woken, places), task_(task), known_(known) {}
+
+  // The wait of a suspended task; null when it waits for a stackless coroutine, or for nothing.
+  static const TaskWait* of(const TaskControl& task) {
+    const Wait* const wait = task.wait;
+    return wait == nullptr || !wait->is_of(&woken) ? nullptr : static_cast<const TaskWait*>(wait);
+  }
+  // The queue that it waits in, when that is a known one.
+  const KnownQueue* known() const { return known_; }
+  Deadline deadline() const { return is_armed() ? due() : Deadline::never(); }
 
   // Suspends the running task until the wait has ended. Its places are already queued.
   // `waiting_for` is for introspection.
   [[gnu::always_inline]] void suspend(Deadline deadline, bool observes_cancellation,
                                       const char* waiting_for) {
     if (!deadline.is_never()) task_.scheduler.timers().arm(*this, deadline);
-    if (observes_cancellation) task_.wait = this;
+    if (!observes_cancellation) ignore_cancellation();
+    task_.wait = this;
     task_.waiting_for = waiting_for;
     TaskAccess::suspend(task_, TaskState::suspended);
   }
@@ -33,7 +46,11 @@ class TaskWait : public Wait {
   static void woken(Timer& timer);
 
   TaskControl& task_;
+  const KnownQueue* const known_;
 };
+
+inline const KnownQueue* known_queue(const WaitQueue&) { return nullptr; }
+inline const KnownQueue* known_queue(const KnownQueue& queue) { return &queue; }
 
 // Called before the timer of a wait is armed, when the task has flags: the timers of its parts come
 // first, as they would if they were not late.
@@ -42,8 +59,9 @@ inline void begin_wait(TaskControl& task) {
 }
 
 // Implements WaitQueue::wait().
-[[gnu::always_inline]] inline Wake wait_in(WaitQueue& queue, Deadline deadline,
-                                           Cancellation cancellation, void* slot) {
+template <std::derived_from<WaitQueue> Q>
+[[gnu::always_inline]] inline Wake wait_in(Q& queue, Deadline deadline, Cancellation cancellation,
+                                           void* slot) {
   TaskControl& task = TaskAccess::running();
   const bool observes_cancellation = cancellation == Cancellation::observe;
   if (task.flags != 0) [[unlikely]] {
@@ -54,14 +72,15 @@ inline void begin_wait(TaskControl& task) {
 
   Place place;
   place.slot = slot;
-  TaskWait wait(task, {&place, 1});
+  TaskWait wait(task, {&place, 1}, known_queue(queue));
   queue.add(place);
   wait.suspend(deadline, observes_cancellation, queue.waited_for());
   return wait.wake();
 }
 
 // Implements WaitQueue::wait_or_fail().
-[[gnu::always_inline]] inline Result<void> wait_or_fail_in(WaitQueue& queue, Deadline deadline,
+template <std::derived_from<WaitQueue> Q>
+[[gnu::always_inline]] inline Result<void> wait_or_fail_in(Q& queue, Deadline deadline,
                                                            void* slot) {
   // Read now: the queue may be gone after the wait.
   const char* const waited_for = queue.waited_for();

@@ -43,11 +43,20 @@ class Wait : public Timer {
     call_back();
   }
 
+  // Ends it because its task is cancelled, if it observes that.
+  void end_by_cancellation() {
+    if (!ignores_cancellation_) end(Wake::cancelled);
+  }
+
+  // Whether it was made with that function.
+  bool is_of(Callback woken) const { return has(woken); }
+
   // Once it has ended: how, and at which place when it was notified.
   Wake wake() const { return wake_; }
   std::size_t notified_place() const { return notified_place_; }
 
  protected:
+  void ignore_cancellation() { ignores_cancellation_ = true; }
   // For derived classes that wait more than once: called between two waits.
   explicit Wait(Callback woken) : Timer(woken) {}
   void stand_at(std::span<Place> places) {
@@ -70,7 +79,8 @@ class Wait : public Timer {
   Place* places_ = nullptr;
   std::uint16_t place_count_ = 0;
   std::uint16_t notified_place_ = 0;
-  Wake wake_ = Wake::deadline;
+  Wake wake_ : 7 = Wake::deadline;
+  bool ignores_cancellation_ : 1 = false;
 };
 
 }  // namespace corolane::coroutine::detail

@@ -22,14 +22,15 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <source_location>
 #include <utility>
 #include <vector>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
@@ -38,8 +39,9 @@ class Channel {
  public:
   // Holds up to `capacity` values; at least 1. `waited_for` is what introspection shows of waiting
   // receivers; it outlives the channel.
-  explicit Channel(std::size_t capacity, const char* waited_for = "channel receive")
-      : ring_(capacity), receivers_(waited_for) {
+  explicit Channel(std::size_t capacity, const char* waited_for = "channel receive",
+                   const std::source_location& site = std::source_location::current())
+      : ring_(capacity), senders_("channel send", site), receivers_(waited_for, site) {
     check(capacity > 0, "a channel holds at least one value");
   }
   Channel(const Channel&) = delete;
@@ -142,8 +144,8 @@ class Channel {
   std::size_t head_ = 0;
   std::size_t size_ = 0;
   bool closed_ = false;
-  WaitQueue senders_{"channel send"};
-  WaitQueue receivers_;
+  detail::KnownQueue senders_;
+  detail::KnownQueue receivers_;
 };
 
 template <typename T>
@@ -158,7 +160,7 @@ class Channel<T>::Sending {
     sent_ = channel_.try_send_from(value_);
     return sent_ || channel_.closed_;
   }
-  WaitQueue& queue() { return channel_.senders_; }
+  detail::KnownQueue& queue() { return channel_.senders_; }
   void* slot() { return this; }
   Result<void> finish() {
     if (!sent_) return closed_error(Code::failed_precondition);
@@ -184,7 +186,7 @@ class Channel<T>::Receiving {
     channel_.receive_into(value_);
     return value_ || channel_.closed_;
   }
-  WaitQueue& queue() { return channel_.receivers_; }
+  detail::KnownQueue& queue() { return channel_.receivers_; }
   void* slot() { return &value_; }
   Result<T> finish() {
     if (!value_) return closed_error(Code::out_of_range);

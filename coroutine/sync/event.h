@@ -10,18 +10,21 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
 class Event {
  public:
   // `waited_for` is what introspection shows of the waiting tasks; it outlives the event.
-  explicit Event(const char* waited_for = "event") : waiters_(waited_for) {}
+  explicit Event(const char* waited_for = "event",
+                 const std::source_location& site = std::source_location::current())
+      : waiters_(waited_for, site) {}
 
   bool is_set() const { return set_; }
   // Wakes all waiters. Never suspends; may be called from the loop.
@@ -52,7 +55,7 @@ class Event {
 
     explicit Waiting(Event& event) : event_(event) {}
     bool try_complete() const { return event_.set_; }
-    WaitQueue& queue() { return event_.waiters_; }
+    detail::KnownQueue& queue() { return event_.waiters_; }
     void* slot() { return nullptr; }
     Result<void> finish() { return {}; }
 
@@ -62,7 +65,7 @@ class Event {
   Waiting waiting() { return Waiting(*this); }
 
  private:
-  WaitQueue waiters_;
+  detail::KnownQueue waiters_;
   bool set_ = false;
 };
 

@@ -13,13 +13,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <utility>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
@@ -59,7 +60,7 @@ class [[nodiscard]] Future {
 
     explicit Getting(Future& future) : future_(future) {}
     bool try_complete() const { return future_.is_ready(); }
-    WaitQueue& queue() { return future_.waiters_; }
+    detail::KnownQueue& queue() { return future_.waiters_; }
     void* slot() { return nullptr; }
     Result<T> finish() {
       // Another task may just have taken it.
@@ -76,7 +77,10 @@ class [[nodiscard]] Future {
 
  private:
   friend class Promise<T>;
-  Future(Promise<T>& promise, const char* waited_for) : waiters_(waited_for) { connect(&promise); }
+  Future(Promise<T>& promise, const char* waited_for, const std::source_location& site)
+      : waiters_(waited_for, site) {
+    connect(&promise);
+  }
 
   void connect(Promise<T>* promise) {
     if (promise_ != nullptr) promise_->future_ = nullptr;
@@ -89,7 +93,7 @@ class [[nodiscard]] Future {
     Promise<T>* const promise = other.promise_;
     other.connect(nullptr);
     connect(promise);
-    waiters_.set_waited_for(other.waiters_.waited_for());
+    waiters_.take_names(other.waiters_);
   }
   void settle(Result<T> result) {
     promise_ = nullptr;
@@ -99,7 +103,7 @@ class [[nodiscard]] Future {
 
   Promise<T>* promise_ = nullptr;  // Null once there is a result.
   std::optional<Result<T>> result_;
-  WaitQueue waiters_{"future"};
+  detail::KnownQueue waiters_{"future", std::source_location::current()};
 };
 
 template <typename T>
@@ -116,9 +120,10 @@ class [[nodiscard]] Promise {
 
   // Call it once, before there is a value or an error. `waited_for` is what introspection shows of
   // the waiting tasks; it outlives the future.
-  Future<T> get_future(const char* waited_for = "future") {
+  Future<T> get_future(const char* waited_for = "future",
+                       const std::source_location& site = std::source_location::current()) {
     check(std::exchange(state_, State::open) == State::fresh, "a promise has one future");
-    return Future<T>(*this, waited_for);
+    return Future<T>(*this, waited_for, site);
   }
 
   // Call one of them, once, after get_future(). They wake all waiters and never suspend; the loop

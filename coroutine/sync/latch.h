@@ -8,20 +8,22 @@
 #pragma once
 
 #include <cstddef>
+#include <source_location>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
 class Latch {
  public:
   // `waited_for` is what introspection shows of the waiting tasks; it outlives the latch.
-  explicit Latch(std::size_t expected, const char* waited_for = "latch")
-      : missing_count_(expected), waiters_(waited_for) {}
+  explicit Latch(std::size_t expected, const char* waited_for = "latch",
+                 const std::source_location& site = std::source_location::current())
+      : missing_count_(expected), waiters_(waited_for, site) {}
 
   // Wakes all waiters when the count reaches zero; it must not go below. Never suspends; may be
   // called from the loop.
@@ -49,7 +51,7 @@ class Latch {
 
     explicit Waiting(Latch& latch) : latch_(latch) {}
     bool try_complete() const { return latch_.try_wait(); }
-    WaitQueue& queue() { return latch_.waiters_; }
+    detail::KnownQueue& queue() { return latch_.waiters_; }
     void* slot() { return nullptr; }
     Result<void> finish() { return {}; }
 
@@ -60,7 +62,7 @@ class Latch {
 
  private:
   std::size_t missing_count_;
-  WaitQueue waiters_;
+  detail::KnownQueue waiters_;
 };
 
 }  // namespace corolane::coroutine

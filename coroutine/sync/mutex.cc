@@ -7,7 +7,7 @@
 
 namespace corolane::coroutine {
 
-Mutex::~Mutex() { check(owner_ == nullptr, "a mutex is unlocked before it is destroyed"); }
+Mutex::~Mutex() { check(waiters_.holder == nullptr, "a mutex is unlocked before it is destroyed"); }
 
 void Mutex::lock() { lock_until(Deadline::never(), Cancellation::ignore); }
 
@@ -28,23 +28,23 @@ bool Mutex::lock_until(Deadline deadline, Cancellation cancellation) {
 }
 
 void Mutex::unlock() {
-  check(owner_ == detail::TaskAccess::running_or_strand(),
+  check(waiters_.holder == detail::TaskAccess::running_or_strand(),
         "a mutex is unlocked by the task that holds it");
-  owner_ = nullptr;
+  waiters_.holder = nullptr;
   if (waiters_.empty()) return;
-  owner_ = waiters_.front_slot();
+  waiters_.holder = waiters_.front_slot();
   waiters_.notify_one();
 }
 
 Mutex::Locking::Locking(Mutex& mutex)
     : mutex_(mutex), locker_(detail::TaskAccess::running_or_strand()) {}
 
-bool Mutex::Locking::can_complete() const { return mutex_.owner_ == nullptr; }
+bool Mutex::Locking::can_complete() const { return mutex_.waiters_.holder == nullptr; }
 
 bool Mutex::Locking::try_complete() {
-  check(mutex_.owner_ != locker_, "a task does not lock a mutex that it holds already");
-  if (mutex_.owner_ != nullptr) return false;
-  mutex_.owner_ = locker_;
+  check(mutex_.waiters_.holder != locker_, "a task does not lock a mutex that it holds already");
+  if (mutex_.waiters_.holder != nullptr) return false;
+  mutex_.waiters_.holder = locker_;
   return true;
 }
 

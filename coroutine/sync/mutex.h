@@ -11,15 +11,21 @@
 // locking twice is a deadlock, which check() reports.
 #pragma once
 
+#include <source_location>
+
 #include "coroutine/base/deadline.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
 class Mutex {
  public:
-  Mutex() = default;
+  // `name` is what introspection shows of the waiting tasks, with the place where the mutex was
+  // made: for a member that is the class. It outlives the mutex.
+  explicit Mutex(const char* name = "mutex",
+                 const std::source_location& site = std::source_location::current())
+      : waiters_(name, site) {}
   ~Mutex();
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
@@ -41,10 +47,8 @@ class Mutex {
  private:
   bool lock_until(Deadline deadline, Cancellation cancellation);
 
-  // The owner: a task's control block or the strand of a stackless coroutine. A waiter's slot holds
-  // the same kind of pointer.
-  void* owner_ = nullptr;
-  WaitQueue waiters_{"mutex"};
+  // Its holder is the owner. A waiter's slot holds the same kind of pointer.
+  detail::KnownQueue waiters_;
 };
 
 class Mutex::Locking {
@@ -53,7 +57,7 @@ class Mutex::Locking {
 
   bool can_complete() const;
   bool try_complete();
-  WaitQueue& queue() { return mutex_.waiters_; }
+  detail::KnownQueue& queue() { return mutex_.waiters_; }
   void* slot() { return locker_; }
   Result<void> finish() { return {}; }
 

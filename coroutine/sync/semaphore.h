@@ -15,21 +15,23 @@
 
 #include <cstddef>
 #include <optional>
+#include <source_location>
 #include <utility>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/might_suspend.h"
 #include "coroutine/operation.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
 class Semaphore {
  public:
   // `waited_for` is what introspection shows of the waiting tasks; it outlives the semaphore.
-  explicit Semaphore(std::size_t count, const char* waited_for = "semaphore")
-      : count_(count), waiters_(waited_for) {}
+  explicit Semaphore(std::size_t count, const char* waited_for = "semaphore",
+                     const std::source_location& site = std::source_location::current())
+      : count_(count), waiters_(waited_for, site) {}
 
   // How many can be acquired now.
   std::size_t count() const { return count_; }
@@ -92,7 +94,7 @@ class Semaphore {
     explicit Acquiring(Semaphore& semaphore) : semaphore_(semaphore) {}
     bool can_complete() const { return semaphore_.count_ > 0; }
     bool try_complete() { return semaphore_.try_acquire(); }
-    WaitQueue& queue() { return semaphore_.waiters_; }
+    detail::KnownQueue& queue() { return semaphore_.waiters_; }
     void* slot() { return nullptr; }
     Result<void> finish() { return {}; }
 
@@ -103,7 +105,7 @@ class Semaphore {
 
  private:
   std::size_t count_;  // Zero while there are waiters.
-  WaitQueue waiters_;
+  detail::KnownQueue waiters_;
 };
 
 }  // namespace corolane::coroutine

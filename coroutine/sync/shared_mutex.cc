@@ -11,7 +11,8 @@ struct SharedMutex::Waiter {
 };
 
 SharedMutex::~SharedMutex() {
-  check(writer_ == nullptr && reader_count_ == 0, "a mutex is unlocked before it is destroyed");
+  check(waiters_.holder == nullptr && reader_count_ == 0,
+        "a mutex is unlocked before it is destroyed");
 }
 
 void SharedMutex::lock() { lock_until(Mode::exclusive, Deadline::never(), Cancellation::ignore); }
@@ -38,7 +39,7 @@ bool SharedMutex::try_lock_shared_until(Deadline deadline) {
 
 bool SharedMutex::lock_until(Mode mode, Deadline deadline, Cancellation cancellation) {
   Waiter waiter{mode, detail::TaskAccess::running()};
-  check(writer_ != &waiter.task, "a task does not lock a mutex that it holds already");
+  check(waiters_.holder != &waiter.task, "a task does not lock a mutex that it holds already");
   if (waiters_.empty() && has_room_for(mode)) might_suspend(deadline, cancellation);
   admit();  // A writer that gave up may not have run yet: admit the readers behind it.
   if (waiters_.empty() && has_room_for(mode)) {

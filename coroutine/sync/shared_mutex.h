@@ -17,17 +17,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
+#include "coroutine/detail/known_queue.h"
 #include "coroutine/detail/task_access.h"
-#include "coroutine/wait_queue.h"
 
 namespace corolane::coroutine {
 
 class SharedMutex {
  public:
-  SharedMutex() = default;
+  // As for a Mutex.
+  explicit SharedMutex(const char* name = "shared mutex",
+                       const std::source_location& site = std::source_location::current())
+      : waiters_(name, site) {}
   ~SharedMutex();
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
@@ -41,9 +45,9 @@ class SharedMutex {
   bool try_lock_for(Duration patience) { return try_lock_until(Deadline::after(patience)); }
   // Never suspends. Only the task that holds the lock may call it.
   void unlock() {
-    check(writer_ == &detail::TaskAccess::running(),
+    check(waiters_.holder == &detail::TaskAccess::running(),
           "a mutex is unlocked by the task that holds it");
-    writer_ = nullptr;
+    waiters_.holder = nullptr;
     if (!waiters_.empty()) admit();
   }
 
@@ -81,11 +85,11 @@ class SharedMutex {
   }
   bool lock_until(Mode mode, Deadline deadline, Cancellation cancellation);
   bool has_room_for(Mode mode) const {
-    return writer_ == nullptr && (mode == Mode::shared || reader_count_ == 0);
+    return waiters_.holder == nullptr && (mode == Mode::shared || reader_count_ == 0);
   }
   void enter(Mode mode, detail::TaskControl& task) {
     if (mode == Mode::exclusive) {
-      writer_ = &task;
+      waiters_.holder = &task;
     } else {
       ++reader_count_;
     }
@@ -93,9 +97,8 @@ class SharedMutex {
   // Admits waiters from the head of the queue while there is room for them.
   void admit();
 
-  detail::TaskControl* writer_ = nullptr;
   std::size_t reader_count_ = 0;
-  WaitQueue waiters_{"shared mutex"};
+  detail::KnownQueue waiters_;  // Its holder is the writer.
 };
 
 }  // namespace corolane::coroutine
