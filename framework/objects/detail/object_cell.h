@@ -65,6 +65,8 @@ class ObjectCell {
 
   // The name of the hook that runs while the object leaves.
   static constexpr const char* last_hook = "on_deactivate";
+  // What introspection calls the lock of the turns.
+  static constexpr const char* turn_name = "turn of the object";
   // After that it is cancelled: calls wait for its end.
   static constexpr Duration last_hook_time_max = std::chrono::seconds(1);
 
@@ -421,7 +423,7 @@ class ObjectCell {
   bool has_abandoned_seal_ = false;
   bool is_durable_turn_ = false;
   const Surroundings& surroundings_;
-  coroutine::SharedMutex turn_;
+  coroutine::SharedMutex turn_{turn_name};
   std::unique_ptr<ObjectBase> object_;
   Ownership::Epoch epoch_ = 0;  // The object's, or its abandoned seal's.
   std::uint64_t version_ = 0;

@@ -342,11 +342,12 @@ bool ObjectHost::may_reply_and_tell(const ObjectCell& cell, const rpc::RequestId
   return true;
 }
 
-Error ObjectHost::late(const ObjectCell& cell, const rpc::Context& context) {
+Error ObjectHost::late(const ObjectCell& cell, const rpc::Context& context) const {
   const std::string what =
       " while " + std::string(context.method()) + " waited for the turn of \"" + cell.id() + "\"";
   if (coroutine::is_cancelled()) return Error(Code::cancelled, "cancelled" + what);
-  return Error(Code::deadline_exceeded, "the deadline passed" + what);
+  return long_waits_.explained(Error(Code::deadline_exceeded, "the deadline passed" + what),
+                               cell.type().name(), cell.id());
 }
 
 Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_before,

@@ -26,6 +26,7 @@
 #include "framework/cluster/ownership.h"
 #include "framework/cluster/witness.h"
 #include "framework/objects/detail/hosted_type.h"
+#include "framework/objects/detail/long_waits.h"
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_saver.h"
 #include "framework/objects/detail/object_statistics.h"
@@ -174,6 +175,8 @@ class ObjectHost {
   bool is_on_the_move(const HostedType& type, Partition partition) const;
   // The sum over all types.
   ObjectStatistics statistics() const;
+  LongWaits& long_waits() { return long_waits_; }
+  const LongWaits& long_waits() const { return long_waits_; }
   AlarmRunner& alarms() { return alarms_; }
   const AlarmRunner& alarms() const { return alarms_; }
 
@@ -243,7 +246,7 @@ class ObjectHost {
   // The same, and asks the store for the proof that is missing. `is_stored`: it has just accepted a
   // write of the object. Suspends without a lease.
   Result<void> check_may_reply(ObjectCell& cell, const rpc::RequestId& request_id, bool is_stored);
-  static Error late(const ObjectCell& cell, const rpc::Context& context);
+  Error late(const ObjectCell& cell, const rpc::Context& context) const;
   void end_turn(ObjectCell& cell) {
 #ifndef NDEBUG
     if (!cell.type().is_transient()) mark_unmarked_change(cell, cell.type().name());
@@ -308,6 +311,7 @@ class ObjectHost {
   coroutine::Event move_decided_{"the new owner of an object"};
   coroutine::Event ownership_changed_{"the owner of an object"};
   std::size_t memory_bytes_ = 0;
+  LongWaits long_waits_;
   ObjectSaver saver_;
   AlarmRunner alarms_;
   ReminderWatch reminders_;

@@ -93,6 +93,7 @@ class ObjectHost::Turn {
     is_shared_ = is_shared;
     visitor_.enter(ObjectVisitor::Stage::waiting);
     visitor_.set_shared(is_shared);
+    const LongWaits::Wait wait(host_.long_waits_, cell_, visitor_);
     const bool is_taken = wait_for_turn(is_shared, deadline);
     if (is_taken) begin(is_shared);
     return is_taken;

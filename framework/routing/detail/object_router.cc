@@ -333,8 +333,13 @@ Result<void> ObjectRouter::call_for_feed(const Call& call) { return call_until_f
   if (call.chain != nullptr) {
     if (auto may = may_call(call); !may) return of_runtime(std::move(may));
   }
-  const CallChain::OutCall out(call.chain.get(), method, route.type, id);
-  return of_runtime(call_until_final(call));
+  const CallChain::OutCall out(call.chain == nullptr ? calls_of_tasks_ : call.chain->out_calls,
+                               method, route.type, id);
+  auto result = of_runtime(call_until_final(call));
+  if (!result && host_ != nullptr) [[unlikely]] {
+    return host_->long_waits().explained(std::move(result.error()), route.type, id);
+  }
+  return result;
 }
 
 Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id,

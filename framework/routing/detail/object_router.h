@@ -114,6 +114,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // serve_or_send_on() when the target names this node, and at the deadline.
   Result<void> attach_to_node(const std::string& type, const rpc::ObjectTarget& target,
                               const FeedAddress& address, Deadline deadline);
+  // The calls of objects that tasks outside of objects wait for, the latest first; null: none.
+  const CallChain::OutCall* calls_of_tasks() const { return calls_of_tasks_; }
   PushHub& push() { return push_; }
   const PushHub& push() const { return push_; }
 
@@ -255,6 +257,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   OwnerNews news_;
   bool is_stopped_ = false;
   SlowCalls* slow_calls_ = nullptr;
+  CallChain::OutCall* calls_of_tasks_ = nullptr;
   NodeClients clients_;
   coroutine::TaskGroup incoming_;  // Calls from other shards.
   coroutine::TaskGroup one_way_calls_;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "coroutine/base/clock.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "rpc/observe/tracing.h"
 
@@ -52,6 +53,24 @@ const char* text_for_callers(const Error& error) {
 }
 
 }  // namespace
+
+StoreGate::Question::Question(Question*& first, const char* what, const ObjectKey& key,
+                              Deadline deadline)
+    : what_(what),
+      key_(key),
+      task_(coroutine::current_task_id()),
+      asked_at_(coroutine::Scheduler::current().turn_time()),
+      deadline_(deadline),
+      next_(first),
+      link_(&first) {
+  if (next_ != nullptr) next_->link_ = &next_;
+  first = this;
+}
+
+StoreGate::Question::~Question() {
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+}
 
 template <typename T>
 Result<T> StoreGate::told(Result<T> result) {
@@ -125,6 +144,7 @@ Result<std::uint64_t> StoreGate::owed_epoch(Deadline deadline) {
 }
 
 Result<StoredObject> StoreGate::seal(const ObjectKey& key, std::uint64_t epoch, Deadline deadline) {
+  const Question question(questions_, "load", key, deadline);
   return observed("store read", key, statistics_.read_us,
                   [&] { return store_->seal(key, epoch, deadline); });
 }
@@ -135,6 +155,7 @@ Result<void> StoreGate::release(const ObjectKey& key, std::uint64_t epoch, Deadl
 
 Result<void> StoreGate::write(const ObjectKey& key, std::uint64_t epoch, std::uint64_t version,
                               const ObjectWrite& object, Deadline deadline) {
+  const Question question(questions_, "write", key, deadline);
   return observed("store write", key, statistics_.write_us,
                   [&] { return store_->write(key, epoch, version, object, deadline); });
 }

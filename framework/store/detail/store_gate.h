@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "coroutine/base/deadline.h"
 #include "coroutine/base/histogram.h"
 #include "coroutine/task_group.h"
+#include "coroutine/task_info.h"
 #include "framework/store/store.h"
 #include "framework/telemetry/log.h"
 
@@ -62,6 +65,36 @@ class StoreGate final : public Store {
                              Deadline deadline) override;
   Result<DirectoryMark> note_directory(const DirectoryMark& mark, const NoteOptions& options,
                                        Deadline deadline) override;
+  // A question to the store about one object, while its task waits for the answer.
+  class Question {
+   public:
+    // `what` is what the store is to do, "write"; `key` outlives it. `first` is the head of a list.
+    Question(Question*& first, const char* what, const ObjectKey& key, Deadline deadline);
+    ~Question();
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+    std::string_view what() const { return what_; }
+    const ObjectKey& key() const { return key_; }
+    coroutine::TaskId task() const { return task_; }
+    // To the precision of a loop turn.
+    TimePoint asked_at() const { return asked_at_; }
+    Deadline deadline() const { return deadline_; }
+    const Question* next() const { return next_; }
+
+   private:
+    const char* const what_;
+    const ObjectKey& key_;
+    const coroutine::TaskId task_;
+    const TimePoint asked_at_;
+    const Deadline deadline_;
+    Question* next_;
+    Question** link_;
+  };
+  // The latest first; null: none. For pages.
+  const Question* questions() const { return questions_; }
+  bool is_full() const { return health_.is_full(); }
+
   bool is_shared() const override { return store_->is_shared(); }
   std::string name() const override { return store_->name(); }
 
@@ -85,6 +118,7 @@ class StoreGate final : public Store {
   TimePoint logged_at_{};
   std::uint64_t unlogged_count_ = 0;
   bool tries_ = false;
+  Question* questions_ = nullptr;
   coroutine::TaskGroup trying_;
 };
 

@@ -79,13 +79,6 @@ std::vector<rpc::ObjectCall> calls_of(const CallChain::Link* link) {
   return calls;
 }
 
-void CallChain::OutCall::link_to(const Link& caller) {
-  link_ = &caller.out_calls;
-  next_ = *link_;
-  if (next_ != nullptr) next_->link_ = &next_;
-  *link_ = this;
-}
-
 const CallChain::Link* find_call(const CallChain::Link* link, std::string_view type,
                                  std::string_view id) {
   for (; link != nullptr && !link->has_ended; link = link->parent.get()) {

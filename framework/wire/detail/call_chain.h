@@ -22,6 +22,7 @@
 
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "coroutine/task_info.h"
 #include "coroutine/task_local.h"
 #include "rpc/object_target.h"
 #include "rpc/service.h"
@@ -66,14 +67,20 @@ class CallChain {
   // A call that another one makes, on the stack of the task that waits for it.
   class OutCall {
    public:
-    // All of them live as long as the call; without a caller it does nothing.
-    OutCall(const Link* caller, const rpc::Method& method, const std::string& type,
+    // Made by the task that waits; `list` is that of the calls of its caller, the latest first. All
+    // of them live as long as the call.
+    OutCall(OutCall*& list, const rpc::Method& method, const std::string& type,
             const std::string& id)
-        : method_(method), type_(type), id_(id) {
-      if (caller != nullptr) link_to(*caller);
+        : method_(method),
+          type_(type),
+          id_(id),
+          task_(coroutine::current_task_id()),
+          next_(list),
+          link_(&list) {
+      if (next_ != nullptr) next_->link_ = &next_;
+      list = this;
     }
     ~OutCall() {
-      if (link_ == nullptr) return;
       *link_ = next_;
       if (next_ != nullptr) next_->link_ = link_;
     }
@@ -83,16 +90,16 @@ class CallChain {
     const rpc::Method& method() const { return method_; }
     std::string_view type() const { return type_; }  // "package.Counter".
     std::string_view id() const { return id_; }
+    coroutine::TaskId task() const { return task_; }
     const OutCall* next() const { return next_; }
 
    private:
-    void link_to(const Link& caller);
-
     const rpc::Method& method_;
     const std::string& type_;
     const std::string& id_;
-    OutCall* next_ = nullptr;
-    OutCall** link_ = nullptr;
+    const coroutine::TaskId task_;
+    OutCall* next_;
+    OutCall** link_;
   };
 
   // A running call, on the stack of its task. Other tasks get a Link.
