@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "coroutine/base/check.h"
 
@@ -32,7 +34,73 @@ void append_lines(std::string& text, std::string_view brackets, std::size_t inde
   text.push_back(brackets.back());
 }
 
+// Builds the value as the library reads it: the members of objects keep their order.
+class Reader {
+ public:
+  bool null() { return add(Json()); }
+  bool boolean(bool truth) { return add(Json(truth)); }
+  bool number_integer(std::int64_t number) { return add(Json(number)); }
+  bool number_unsigned(std::uint64_t number) { return add(Json(number)); }
+  bool number_float(double number, const std::string&) { return add(Json(number)); }
+  bool string(std::string& text) { return add(Json(text)); }
+  bool binary(std::vector<std::uint8_t>&) { return false; }
+  bool start_object(std::size_t) { return begin(Json::object()); }
+  bool key(std::string& text) {
+    open_.back().key = std::move(text);
+    return true;
+  }
+  bool end_object() { return end(); }
+  bool start_array(std::size_t) { return begin(Json::array()); }
+  bool end_array() { return end(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) {
+    return false;
+  }
+
+  Json take() { return std::move(whole_); }
+
+ private:
+  // Deeper than any page; the recursive destructor of a value takes stack for each level.
+  static constexpr std::size_t depth_max = 64;
+
+  struct Open {
+    Json value;
+    std::string key = {};  // Of the next member.
+  };
+
+  bool begin(Json value) {
+    if (open_.size() == depth_max) return false;
+    open_.push_back({.value = std::move(value)});
+    return true;
+  }
+  bool end() {
+    Json value = std::move(open_.back().value);
+    open_.pop_back();
+    return add(std::move(value));
+  }
+  bool add(Json value) {
+    if (open_.empty()) {
+      whole_ = std::move(value);
+    } else if (std::holds_alternative<Json::Array>(open_.back().value.value())) {
+      open_.back().value.push_back(std::move(value));
+    } else {
+      open_.back().value[open_.back().key] = std::move(value);
+    }
+    return true;
+  }
+
+  std::vector<Open> open_;
+  Json whole_;
+};
+
 }  // namespace
+
+Result<Json> Json::parse(std::string_view text) {
+  Reader reader;
+  if (!nlohmann::json::sax_parse(text, &reader)) {
+    return Error(Code::data_loss, "the answer is not JSON");
+  }
+  return reader.take();
+}
 
 Json::Json(std::initializer_list<Member> members) : value_(Object()) {
   for (const Member& member : members) (*this)[member.key] = std::move(member.value);

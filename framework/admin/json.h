@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A JSON value that pages build and write; it is not parsed. The JSON library is behind json.cc, so
-// that a page does not compile it.
+// A JSON value that pages build and write, and read from other nodes. The JSON library is behind
+// json.cc, so that a page does not compile it.
 //
 //   Json rows = Json::array();
 //   rows.push_back({{"name", task.name}, {"seconds", in_seconds(task.age)}});
@@ -19,6 +19,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "coroutine/base/result.h"
 
 namespace corolane::framework::detail {
 
@@ -53,6 +55,8 @@ class Json {
   // Makes an object. The members are moved from.
   Json(std::initializer_list<Member> members);
 
+  // Fails with data_loss for a text that is not JSON.
+  static Result<Json> parse(std::string_view text);
   static Json object() { return Json(Value(Object())); }
   static Json array() { return Json(Value(Array())); }
   static Json array(std::initializer_list<Json> elements) { return Json(Value(Array(elements))); }
