@@ -16,12 +16,14 @@
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_exports.h"
 #include "framework/node/detail/node_history.h"
+#include "framework/node/detail/node_pages.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/node_tenants.h"
 #include "framework/node/detail/secret_file.h"
 #include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
 #include "framework/node/detail/side_thread.h"
+#include "framework/node/detail/wait_watch.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node_metrics.h"
 #include "framework/node/node_parts.h"
@@ -74,6 +76,8 @@ Node::Node(NodeConfig config, net::Network& network, Log log, Parts parts)
       store_health_(std::make_unique<detail::StoreHealth>()),
       node_connections_({.count_max = node_connections_max}),
       client_connections_(connection_limits(config_.clients)),
+      pages_(std::make_unique<const detail::NodePages>(
+          scheduler_, [this](const std::string& target) { return admin_->get(target); })),
       shard_(parts_->has_control_loop ? nullptr
                                       : std::make_unique<Shard>(0, surroundings(), network)),
       shards_(std::make_unique<detail::ShardSet>(shard_.get())),
@@ -97,6 +101,7 @@ Shard::Surroundings Node::surroundings() {
           .store_health = *store_health_,
           .client_connections = client_connections_,
           .login = login_,
+          .pages = *pages_,
           .wall_clock = parts_->wall_clock,
           .witness = parts_->witness};
 }
@@ -227,6 +232,7 @@ Result<void> Node::stop_serving(Deadline deadline) {
 // Closes the parts that are open.
 void Node::close_all(Deadline deadline) {
   balancing_.reset();
+  if (wait_watch_ != nullptr) wait_watch_->stop();
   static_cast<void>(stop_serving(deadline));
   if (cluster_ != nullptr) cluster_->stop(Deadline::after(last_words_time_max));
   admin_->stop();
@@ -245,6 +251,7 @@ Result<void> Node::stop(Deadline deadline) {
   const TimePoint start = now();
   log_.info("node stops", {{"name", config_.name}, {"running_calls", running_call_count()}});
   balancing_.reset();
+  if (wait_watch_ != nullptr) wait_watch_->stop();
   if (auto drained = drain(deadline); !drained) {
     log_.warning("objects were not handed over", {{"error", drained.error().message()}});
   }

@@ -62,6 +62,7 @@ class FenceWatchdog;
 class LogLoan;
 class NodeExports;
 class NodeHistory;
+class NodePages;
 class NodePeers;
 class NodeTenants;
 class ShardPulse;
@@ -69,6 +70,7 @@ class ShardSet;
 class SideThread;
 struct ShardSilence;
 class StallWatchdog;
+class WaitWatch;
 }  // namespace detail
 
 class Node {
@@ -219,6 +221,8 @@ class Node {
   // Null until start().
   const Cluster* cluster() const { return cluster_.get(); }
   Cluster* cluster() { return cluster_.get(); }
+  // Null until start().
+  const detail::WaitWatch* wait_watch() const { return wait_watch_.get(); }
   // Null unless this node may balance the cluster.
   const detail::Balancing* balancing() const { return balancing_.get(); }
   const Fence& fence() const { return fence_; }
@@ -239,6 +243,7 @@ class Node {
   Result<void> open_shards();
   Result<void> check_reach_of_clients();
   Result<void> join_cluster();
+  Result<void> watch_waits();
   Result<std::uint64_t> first_revision(Deadline deadline);
   Result<void> listen_for_operators(const net::Endpoint& endpoint);
   Result<void> listen_for_clients(const NodeEndpoints& endpoints);
@@ -281,6 +286,7 @@ class Node {
   std::shared_ptr<Store> shared_store_;                // Null when each shard has its own.
   net::ConnectionBound node_connections_;
   net::ConnectionBound client_connections_;
+  const std::unique_ptr<const detail::NodePages> pages_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::unique_ptr<Shard> shard_;  // The first one, at home; null when it has a thread.
   std::unique_ptr<detail::ShardSet> shards_;
@@ -290,6 +296,7 @@ class Node {
   std::unique_ptr<detail::NodeTenants> tenants_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<detail::Balancing> balancing_;
+  std::unique_ptr<detail::WaitWatch> wait_watch_;
   std::unique_ptr<detail::FenceWatchdog> watchdog_;  // Null when no other node can take over.
   std::unique_ptr<detail::StallWatchdog> stall_watchdog_;
   std::unique_ptr<detail::NodeHistory> history_;

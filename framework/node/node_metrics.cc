@@ -10,6 +10,7 @@
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/node_exports.h"
+#include "framework/node/detail/wait_watch.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node.h"
 #include "framework/node/shard_metrics.h"
@@ -124,6 +125,10 @@ void add_node_metrics(Metrics& metrics, const Node& node) {
     collect_control_thread(node, out);
     collect_exports(node.exports(), out);
     if (node.cluster() != nullptr) collect_cluster(*node.cluster(), node.fence(), out);
+    out.counter(
+        "corolane_node_wait_cycles_total",
+        "Cycles of objects and tasks that wait for one another, and that this node has told.", {},
+        node.wait_watch() == nullptr ? 0 : node.wait_watch()->cycle_count());
     out.counter("corolane_cluster_partitions_balanced_total",
                 "Partitions that this node has moved among the nodes, to relieve full shards.", {},
                 node.balancing() == nullptr ? 0 : node.balancing()->move_count());

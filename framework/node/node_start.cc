@@ -19,6 +19,7 @@
 #include "framework/node/detail/secret_file.h"
 #include "framework/node/detail/shard_pulse.h"
 #include "framework/node/detail/shard_set.h"
+#include "framework/node/detail/wait_watch.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/objects/detail/object_host.h"
@@ -319,9 +320,23 @@ Result<void> Node::join_cluster() {
     watchdog_ = std::make_unique<detail::FenceWatchdog>(fence_, log_);
   }
   if (auto settled = cluster_->wait_until_settled(deadline); !settled) return settled;
+  if (auto watched = watch_waits(); !watched) return watched;
   if (!directory_->is_shared() || !config_.cluster.balance) return {};
   balancing_ = std::make_unique<detail::Balancing>(*cluster_, *pulse_, *peers_, log_);
   return balancing_->start();
+}
+
+Result<void> Node::watch_waits() {
+  wait_watch_ = std::make_unique<detail::WaitWatch>(*this);
+  shards_->post([this](Shard& shard) {
+    if (shard.host() == nullptr) return;
+    shard.host()->long_waits().set_on_long([this] {
+      scheduler().post([this] {
+        if (wait_watch_ != nullptr) wait_watch_->look_soon();
+      });
+    });
+  });
+  return wait_watch_->start();
 }
 
 Result<void> Node::listen_for_operators(const net::Endpoint& endpoint) {

@@ -10,6 +10,7 @@
 #include "framework/node/detail/client_login.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/inspection_service.h"
+#include "framework/node/detail/node_pages.h"
 #include "framework/node/detail/node_peers.h"
 #include "framework/node/detail/secret_file.h"
 #include "framework/node/node_config.h"
@@ -143,6 +144,8 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
     auto added = rpc_server_->add(*service, is_hidden ? Audience::nodes : audience);
     if (!added) return added;
   }
+  inspection_service_ = std::make_unique<detail::InspectionService>(*this, surroundings_.pages);
+  if (auto added = rpc_server_->add(*inspection_service_, Audience::nodes); !added) return added;
   if (store == nullptr) return {};
   store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log(),
                                                &tracer());
@@ -161,8 +164,6 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   }
   push_service_ = std::make_unique<detail::PushService>(*host_, *router_);
   if (auto added = rpc_server_->add(*push_service_, Audience::nodes); !added) return added;
-  inspection_service_ = std::make_unique<detail::InspectionService>(*this);
-  if (auto added = rpc_server_->add(*inspection_service_, Audience::nodes); !added) return added;
   router_->set_host(*host_);
   return host_->start();
 }

@@ -56,6 +56,7 @@ class ClientDoor;
 class ClientLogin;
 class DoorNetwork;
 class InspectionService;
+class NodePages;
 class ObjectHost;
 class ObjectRouter;
 class PushHub;
@@ -90,6 +91,8 @@ class Shard {
     net::ConnectionBound& client_connections;
     // The program's login of clients; may be empty.
     const rpc::Login& login;
+    // For other nodes.
+    const detail::NodePages& pages;
     // The clock that objects read.
     WallClock wall_clock = {};
     Witness* witness = nullptr;

@@ -21,10 +21,12 @@
 #include "framework/objects/detail/object_history.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/detail/object_visitor.h"
+#include "framework/pages/detail/far_page.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/silent_shards.h"
+#include "framework/pages/detail/wait_chain.h"
 #include "framework/time/wall_clock.h"
 #include "net/http/percents.h"
 
@@ -212,8 +214,8 @@ Json owner_json(const Node& node, const std::string& type, Partition partition,
           {"is_on_the_move", report.is_on_the_move}};
 }
 
-// Says in one sentence what an operator would conclude from the rest.
-std::string verdict_of(const Json& owner, const ObjectReport& report) {
+// Says in one to three sentences what an operator would conclude from the rest.
+std::string verdict_of(const Json& owner, const ObjectReport& report, const WaitChain& chain) {
   if (!owner.at("is_here").is_true()) {
     return owner.at("node").is_null()
                ? "no node owns it now: calls wait until one does"
@@ -226,7 +228,8 @@ std::string verdict_of(const Json& owner, const ObjectReport& report) {
   if (!report.running.empty()) {
     const Json& first = report.running.front();
     text = cell_text(first.at("method")) + (is_active ? " runs for " : " activates it for ") +
-           seconds_text(first.at("seconds")) + ", waits for " + cell_text(first.at("waiting_for"));
+           seconds_text(first.at("seconds")) + ", " +
+           (chain.rest.empty() ? "waits for " + cell_text(first.at("waiting_for")) : chain.rest);
   } else if (const Json& idle = report.active.at("idle_seconds"); !idle.is_null()) {
     text = "idle for " + seconds_text(idle);
   }
@@ -236,7 +239,8 @@ std::string verdict_of(const Json& owner, const ObjectReport& report) {
   if (report.hides_change) {
     text += "; a change is withheld until it is stored, and storing it has failed";
   }
-  return text;
+  const bool waits = !report.running.empty() || report.waiting_count > 0;
+  return waits && !chain.ends.empty() ? text + ". " + chain.ends : text;
 }
 
 Result<Json> object_json(Node& node, const ObjectName& name) {
@@ -261,10 +265,13 @@ Result<Json> object_json(Node& node, const ObjectName& name) {
     }
   });
   const Json owner = owner_json(node, name.type, partition, report);
-  Json page({{"type", name.type},
+  const bool waits = !report.running.empty() || report.waiting_count > 0;
+  WaitChain chain = waits ? follow_waits(node, name) : WaitChain();
+  Json page({{"verdict", verdict_of(owner, report, chain)},
+             {"type", name.type},
              {"id", name.id},
-             {"verdict", verdict_of(owner, report)},
              {"owner", owner},
+             {"chain", std::move(chain.links)},
              {"is_active", !report.active.is_null()},
              {"active", std::move(report.active)},
              {"running_count", report.running_count},
@@ -277,16 +284,34 @@ Result<Json> object_json(Node& node, const ObjectName& name) {
   return page;
 }
 
+// The page of the node that owns the object, as long as that answers; otherwise what is known here.
+Result<Json> object_of_owner(Node& node, const ObjectName& name) {
+  const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
+  const ObjectPlace place = place_of(node, view.get(), name);
+  if (place.is_here || place.member == nullptr) return object_json(node, name);
+  auto far = far_page(node, *place.member, path_of(name) + "?format=json&here=1");
+  if (far && !far->at("owner").is_null()) {
+    (*far)["owner"]["is_here"] = false;
+    return far;
+  }
+  auto known = object_json(node, name);
+  if (!known) return known;
+  (*known)["verdict"] = "node " + place.member->name + " owns it, and " +
+                        (far ? "knows nothing of it" : no_answer_text(far.error()));
+  return known;
+}
+
 // --- Text
 
 std::string owner_text(const Json& owner) {
   const std::string partition = "partition " + cell_text(owner.at("partition")) + ", epoch " +
                                 cell_text(owner.at("partition_epoch"));
   const std::string node = cell_text(owner.at("node"));
-  if (owner.at("is_here").is_true()) {
-    return "this node (" + node + "), shard " + cell_text(owner.at("shard")) + ", " + partition;
-  }
   if (owner.at("node").is_null()) return "no node; " + partition;
+  if (const Json& shard = owner.at("shard"); !shard.is_null()) {
+    return (owner.at("is_here").is_true() ? "this node (" + node + ")" : "node " + node) +
+           ", shard " + cell_text(shard) + ", " + partition;
+  }
   return "node " + node + ", epoch " + cell_text(owner.at("node_epoch")) + "; " + partition;
 }
 
@@ -317,6 +342,14 @@ std::string facts_text(const Json& object) {
                                   "; followed by " +
                                   count_text(active.at("subscribed_shards"), "shard", "shards")});
   return aligned_text(lines);
+}
+
+// A line for each link of a chain that goes on beyond the object.
+std::string chain_text(const Json& chain) {
+  if (chain.elements().size() < 3) return "";
+  return "\n" + table_text(chain,
+                           "WAITS ON: object, NODE: node, SHARD: shard, TASK: task, "
+                           "STEP: text, TIME LEFT: deadline_seconds");
 }
 
 std::string caller_cell(const Json& visitor) {
@@ -378,6 +411,7 @@ std::string object_text(const Json& object) {
   const Json& running = object.at("running");
   return cell_text(object.at("type")) + " " + quote(object.at("id").text()) + ": " +
          std::string(object.at("verdict").text()) + "\n\n" + facts_text(object) +
+         chain_text(object.at("chain")) +
          visitors_text("RUNS", running, object.at("running_count")) + stacks_text(running) +
          visitors_text("WAITS", object.at("waiting"), object.at("waiting_count")) +
          history_text(object.at("last_calls"), object.at("last_errors"));
@@ -392,7 +426,13 @@ Result<net::HttpResponse> object_page(Node& node, const net::HttpRequest& reques
     if (name.error().code() == Code::not_found) response.status = 404;
     return response;
   }
-  const auto object = object_json(node, *name);
+  if (!request.query("links").empty()) {
+    const auto links = own_links(node, *name);
+    if (!links) return links.error();
+    return json_response(*links);
+  }
+  const bool is_for_a_node = !request.query("here").empty();
+  const auto object = is_for_a_node ? object_json(node, *name) : object_of_owner(node, *name);
   if (!object) return object.error();
   return in_format(request, *object, object_text);
 }

@@ -3,6 +3,9 @@
 // it.
 #pragma once
 
+#include <utility>
+
+#include "framework/node/detail/node_pages.h"
 #include "framework/node/inspection.corolane.h"
 
 namespace corolane::framework {
@@ -14,13 +17,16 @@ namespace detail {
 class InspectionService final : public InspectionBase {
  public:
   // `shard` outlives it.
-  explicit InspectionService(const Shard& shard) : shard_(shard) {}
+  InspectionService(const Shard& shard, NodePages pages)
+      : shard_(shard), pages_(std::move(pages)) {}
 
+  Result<PageReply> page(const PageRequest& request, rpc::Context& context) override;
   Result<WaitsReply> waits(const WaitsRequest& request, rpc::Context& context) override;
   Result<LoadsReply> loads(const LoadsRequest& request, rpc::Context& context) override;
 
  private:
   const Shard& shard_;
+  const NodePages pages_;
 };
 
 }  // namespace detail

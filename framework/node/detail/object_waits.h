@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The wait graph of the objects that a shard hosts.
+// The wait graph of a shard: its objects, and the tasks that hold locks.
 #pragma once
-
-#include <cstddef>
 
 #include "framework/node/inspection.pb.h"
 
@@ -12,9 +10,9 @@ class Shard;
 
 namespace detail {
 
-// Returns the unfinished calls of the shard's objects, `count_max` at most. Suspends between
-// objects, so the result is not a snapshot of one moment.
-WaitsReply waits_of(const Shard& shard, std::size_t count_max);
+// Answers the request of a page, or of the search for cycles. Suspends between objects, so the
+// result is not a snapshot of one moment.
+WaitsReply waits_of(const Shard& shard, const WaitsRequest& request);
 
 }  // namespace detail
 }  // namespace corolane::framework

@@ -70,15 +70,6 @@ std::string fixed_text(double value, int digits) {
 
 double rounded(double value, double parts) { return std::round(value * parts) / parts; }
 
-std::string site_text(const std::source_location& site) {
-  constexpr std::string_view this_file = __FILE__;
-  constexpr std::string_view root = this_file.substr(
-      0, this_file.size() - std::string_view("framework/pages/detail/page.cc").size());
-  std::string_view file = site.file_name();
-  if (file.starts_with(root)) file.remove_prefix(root.size());
-  return std::string(file) + ":" + std::to_string(site.line());
-}
-
 Json address_json(const coroutine::TaskAddress& address) {
   return address.scheduler == 0 ? Json(address.id) : Json(to_string(address));
 }

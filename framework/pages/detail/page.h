@@ -14,6 +14,7 @@
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/task_info.h"
 #include "framework/admin/json.h"
+#include "framework/node/detail/site_text.h"
 #include "framework/node/node.h"
 #include "net/http/http.h"
 
@@ -49,9 +50,6 @@ std::string utc_text(std::chrono::sys_time<Duration> time);  // "2026-02-01T12:0
 std::string fixed_text(double value, int digits);
 // Rounded to one part in `parts`.
 double rounded(double value, double parts);
-
-// "chess/room.cc:42": our own files relative to the root of the repository.
-std::string site_text(const std::source_location& site);
 
 // The id of a task in /tasks/: 17, or "1.17" for a shard other than the first.
 Json address_json(const coroutine::TaskAddress& address);

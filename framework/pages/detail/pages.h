@@ -35,7 +35,9 @@ NodePage history_page;
 // /objects?type=: the active objects of a type, those with the most waiting calls first.
 NodePage objects_page;
 
-// /objects/{type}/{id}: why is this player stuck?
+// /objects/{type}/{id}: why is this player stuck? The node that owns the object answers, whichever
+// is asked: "chain" follows what it waits for over nodes. ?here=1: what this node knows alone;
+// ?links=1: its part of such a chain. Both are for other nodes.
 NodePage object_page;
 
 // Finds the object type named "chess.Player", or "Player" when no other type ends like that, among

@@ -162,7 +162,7 @@ TEST_F(WaitsPageTest, ACycleOfThreeChainsOverTwoNodesIsFoundAndDrawn) {
   EXPECT_EQ(json["nodes_without_answer"].size(), 0u);
   const auto svg = page(*b, "/waits?format=svg");
   EXPECT_EQ(svg.content_type, "image/svg+xml");
-  EXPECT_THAT(svg.body, HasSubstr("<path class=\"cycle\""));
+  EXPECT_THAT(svg.body, HasSubstr("<path class=\"arrow cycle\""));
   EXPECT_TRUE(calls.join(Deadline::never()));
   EXPECT_THAT(page(*a, "/waits").body, HasSubstr("0 calls of objects wait; 0 cycles\n"));
 }

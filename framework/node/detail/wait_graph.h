@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The graph of waits between objects: finds cycles, and draws it.
+// The graph of waits between objects and tasks, and the cycles in it.
+//
+//   WaitGraph graph;
+//   graph.add("Guild(\"a\")", "Guild(\"b\")", "Guild/Join waits for its turn");
+//   for (const auto& cycle : graph.cycles()) warn(cycle);
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace corolane::framework::detail {
@@ -20,11 +22,6 @@ class WaitGraph {
   // a. Strongly connected components (Tarjan, SIAM J. Comput. 1, 1972).
   const std::vector<std::vector<std::string>>& cycles();
 
-  // Draws the waits as arrows, those in cycles red. It has at most `count_max` names, those in
-  // cycles first. For light and dark screens.
-  std::string svg(std::string_view title, std::size_t count_max);
-
- private:
   struct Edge {
     std::size_t to;
     std::string label;
@@ -35,14 +32,18 @@ class WaitGraph {
     std::size_t component = 0;
     bool is_in_cycle = false;
   };
-  class Search;
-  class Drawing;
-
-  std::size_t index_of(const std::string& name);
-  std::vector<std::string> way_around(const std::vector<std::size_t>& component) const;
+  // By the order in which they were added. The last two members are valid after cycles().
+  const std::vector<Node>& nodes() const { return nodes_; }
+  // Whether that wait of that node is part of a cycle.
   bool is_of_cycle(const Node& from, const Edge& edge) const {
     return from.is_in_cycle && nodes_[edge.to].component == from.component;
   }
+
+ private:
+  class Search;
+
+  std::size_t index_of(const std::string& name);
+  std::vector<std::string> way_around(const std::vector<std::size_t>& component) const;
 
   std::vector<Node> nodes_;
   std::map<std::string, std::size_t, std::less<>> by_name_;

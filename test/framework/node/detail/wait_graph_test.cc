@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cycles among waiting objects, and their drawing.
-#include "framework/pages/detail/wait_graph.h"
+#include "framework/node/detail/wait_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +11,7 @@ namespace corolane::framework::detail {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 TEST(WaitGraphTest, AChainIsNotACycle) {
   WaitGraph graph;
@@ -71,33 +68,6 @@ TEST(WaitGraphTest, AChainMayBeOfAnyLength) {
   graph.add(name(length - 1), name(0), "");
   ASSERT_EQ(graph.cycles().size(), 1u);
   EXPECT_EQ(graph.cycles().front().size(), static_cast<std::size_t>(length));
-}
-
-TEST(WaitGraphTest, TheDrawingHasAnArrowForEachWaitAndMarksCycles) {
-  WaitGraph graph;
-  graph.add("Player(\"a\")", "Room(\"r\")", "Room/Join runs");
-  graph.add("Room(\"r\")", "Player(\"b\")", "Player/Kick waits");
-  graph.add("Player(\"b\")", "Room(\"r\")", "Room/Leave waits");
-  const std::string svg = graph.svg("three", 10);
-  EXPECT_THAT(svg, HasSubstr("<path class=\"wait\""));
-  EXPECT_THAT(svg, HasSubstr("Player(&quot;a&quot;) waits for Room(&quot;r&quot;): Room/Join"));
-  std::size_t red = 0;
-  for (std::size_t at = svg.find("<path class=\"cycle\""); at != std::string::npos;
-       at = svg.find("<path class=\"cycle\"", at + 1)) {
-    ++red;
-  }
-  EXPECT_EQ(red, 2u);
-}
-
-TEST(WaitGraphTest, TheDrawingPrefersCyclesWhenThereIsTooMuchToDraw) {
-  WaitGraph graph;
-  for (int i = 0; i < 100; ++i) graph.add("harmless", "harmless " + std::to_string(i), "");
-  graph.add("one", "other", "");
-  graph.add("other", "one", "");
-  const std::string svg = graph.svg("", 3);
-  EXPECT_THAT(svg, HasSubstr(">one</text>"));
-  EXPECT_THAT(svg, HasSubstr(">other</text>"));
-  EXPECT_THAT(svg, Not(HasSubstr("harmless 7")));
 }
 
 }  // namespace
