@@ -51,11 +51,14 @@ void add_node_pages(AdminServer& admin, Node& node) {
   page("/stats", "counters of the node since its start, as JSON", detail::stats_page);
   page("/history", "what happened in ?seconds=600, up to two days; ?series=calls,objects selects",
        detail::history_page);
+  page("/cluster", "all nodes: state, objects, methods, what is slow or stuck on any of them",
+       detail::cluster_page);
   page("/objects",
        "hosted object types with statistics, and the members of the cluster; ?type= lists active "
        "objects",
        detail::objects_page);
-  page("/objects/{type}/{id}", "one object: its owner, its running and its waiting calls",
+  page("/objects/{type}/{id}",
+       "one object, on any node: its owner, its calls, and what they wait for, to its end",
        detail::object_page);
   page(
       "/tasks",
@@ -70,7 +73,8 @@ void add_node_pages(AdminServer& admin, Node& node) {
        detail::profile_page);
   page("/trace", "which task ran when, within ?seconds=0.2; ?format=json for ui.perfetto.dev",
        detail::trace_page);
-  page("/waits", "which objects wait for which, on all nodes; cycles; ?format=svg draws them",
+  page("/waits",
+       "what waits for what, on all nodes: objects, locks, tasks; cycles; ?format=svg draws them",
        detail::waits_page);
   page("/heap", "memory use, as the allocator reports it", detail::heap_page);
   page("/connections", "connections with their calls, bytes and unsent output; ?peer= filters them",

@@ -37,9 +37,11 @@ Failure no_connection(const Error& error, std::string_view key) {
   if (error.code() == Code::unavailable) {
     message += ": is the node running? start it, such as demo_node --config demo.yaml";
   } else if (error.code() == Code::deadline_exceeded) {
-    message.append(": there is no answer: does its process stand still, or is that not the ")
+    // Shards that hang do not keep a node from answering here.
+    message
+        .append(": it has accepted, and does not answer: its process stands still, or that is no ")
         .append(key)
-        .append(" of a node?");
+        .append("; ask another node of its cluster: corolane cluster HOST:PORT");
   } else if (error.code() != Code::not_found) {
     // A server is there but does not answer as expected.
     message.append(": is that the ").append(key).append(" of a node?");

@@ -155,12 +155,31 @@ TYPE it lists the objects of that type that are active on the node.
      .plain = {.beginning = "/objects"},
      .word = "TYPE",
      .with_word = {.beginning = "/objects?type="}},
+    {.command = {.name = "cluster",
+                 .summary = "shows all nodes of a cluster on one page",
+                 .help = R"(Usage: corolane cluster [HOST:PORT] [--json]
+
+Shows all nodes of a cluster, asked from any of them: state, version, address,
+calls a second; objects by type and node; methods of all nodes together; the
+slowest calls, waits and stalls; connections between nodes. A node that does not
+answer within half a second is a row that says so.
+
+  --json               print the answer of the node as JSON
+
+  corolane cluster 127.0.0.1:8461
+)",
+                 .options = only_json,
+                 .run = nullptr,
+                 .asks_pages = true},
+     .plain = {.beginning = "/cluster"}},
     {.command = {.name = "explain",
                  .summary = "says why an object makes no progress",
                  .help = R"(Usage: corolane explain [HOST:PORT] TYPE/ID [--json]
 
 Says why an object, such as a player, is stuck: its owner, the calls in its
-mailbox, the running call and what that waits for, its last calls and errors.
+mailbox, the running call, its last calls and errors; and what that call waits
+for, over objects, locks, tasks and nodes, to what would end it. Any node of the
+cluster can be asked.
 
   --json               print the answer of the node as JSON
 
@@ -199,8 +218,9 @@ to where placement wants it. corolane objects shows the busy partitions.
                  .summary = "shows what waits for what, across nodes",
                  .help = R"(Usage: corolane waits [HOST:PORT] [--json]
 
-Shows which tasks, calls and objects wait for which others, across nodes, and
-marks cycles.
+Shows which objects wait for which others, which tasks wait for locks and who
+holds these, and what all other tasks and stackless coroutines wait for, across
+nodes; marks cycles.
 
   --json               print the answer of the node as JSON
 

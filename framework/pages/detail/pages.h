@@ -31,6 +31,11 @@ NodePage stats_page;
 // asks no shard.
 NodePage history_page;
 
+// /cluster: all nodes of the cluster, with what is slow or stuck on any of them. Each node is asked
+// for half a second; one that does not answer is a row that says so.
+// /cluster?of=node: what this node tells the others for that.
+NodePage cluster_page;
+
 // /objects: the object types that the node hosts, with statistics, and the members of the cluster.
 // /objects?type=: the active objects of a type, those with the most waiting calls first.
 NodePage objects_page;

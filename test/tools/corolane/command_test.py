@@ -58,6 +58,7 @@ class HelpTest(CommandTest):
             "new": "NAME",
             "call": "HOST:PORT",
             "stats": "[HOST:PORT] [--json]",
+            "cluster": "[HOST:PORT] [--json]",
             "explain": "[HOST:PORT] TYPE/ID [--json]",
             "drain": "[HOST:PORT] [--wait]",
             "page": "[HOST:PORT] PATH",
