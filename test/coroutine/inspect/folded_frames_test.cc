@@ -12,11 +12,11 @@ namespace {
 
 using testing::IsEmpty;
 
-SourceFrame own(const std::string& function) {
+SourceFrame of_program(const std::string& function) {
   return {.function = "game::" + function, .file = "game.cc", .line = 7};
 }
 
-SourceFrame runtime(const std::string& function) {
+SourceFrame of_runtime(const std::string& function) {
   return {.function = "corolane::" + function, .file = "somewhere.h", .line = 1};
 }
 
@@ -29,44 +29,46 @@ std::string folded_text(std::vector<SourceFrame> frames) {
 }
 
 TEST(FoldedFramesTest, RuntimeBetweenFramesOfTheProgramIsOneNote) {
-  EXPECT_EQ(folded_text({own("inner"), runtime("rpc::a"), of_std("invoke"), runtime("rpc::b"),
-                         own("outer")}),
+  EXPECT_EQ(folded_text({of_program("inner"), of_runtime("rpc::a"), of_std("invoke"),
+                         of_runtime("rpc::b"), of_program("outer")}),
             "    at game::inner (game.cc:7)\n"
             "    (3 frames of corolane)\n"
             "    at game::outer (game.cc:7)\n");
 }
 
 TEST(FoldedFramesTest, RuntimeBelowTheProgramIsOneNote) {
-  EXPECT_EQ(folded_text({own("handler"), runtime("rpc::a"), runtime("framework::b")}),
+  EXPECT_EQ(folded_text({of_program("handler"), of_runtime("rpc::a"), of_runtime("framework::b")}),
             "    at game::handler (game.cc:7)\n"
             "    (2 frames of corolane)\n");
 }
 
 TEST(FoldedFramesTest, TheCalledFunctionOfTheInnermostRunStays) {
-  EXPECT_EQ(folded_text({runtime("coroutine::detail::wait"), runtime("coroutine::detail::park"),
-                         runtime("coroutine::Mutex::lock"), own("save")}),
-            "    (2 frames of corolane)\n"
-            "    at corolane::coroutine::Mutex::lock (somewhere.h:1)\n"
-            "    at game::save (game.cc:7)\n");
-  EXPECT_EQ(folded_text({runtime("coroutine::sleep_for"), own("nap")}),
+  EXPECT_EQ(
+      folded_text({of_runtime("coroutine::detail::wait"), of_runtime("coroutine::detail::park"),
+                   of_runtime("coroutine::Mutex::lock"), of_program("save")}),
+      "    (2 frames of corolane)\n"
+      "    at corolane::coroutine::Mutex::lock (somewhere.h:1)\n"
+      "    at game::save (game.cc:7)\n");
+  EXPECT_EQ(folded_text({of_runtime("coroutine::sleep_for"), of_program("nap")}),
             "    at corolane::coroutine::sleep_for (somewhere.h:1)\n"
             "    at game::nap (game.cc:7)\n");
 }
 
 TEST(FoldedFramesTest, ASingleFrameIsNoShorterAsANote) {
-  EXPECT_EQ(folded_text({own("inner"), runtime("rpc::call"), own("outer")}),
+  EXPECT_EQ(folded_text({of_program("inner"), of_runtime("rpc::call"), of_program("outer")}),
             "    at game::inner (game.cc:7)\n"
             "    at corolane::rpc::call (somewhere.h:1)\n"
             "    at game::outer (game.cc:7)\n");
 }
 
 TEST(FoldedFramesTest, FramesOfTheStandardLibraryAloneStay) {
-  const std::vector frames{own("inner"), of_std("sort"), of_std("sort_loop"), own("outer")};
+  const std::vector frames{of_program("inner"), of_std("sort"), of_std("sort_loop"),
+                           of_program("outer")};
   EXPECT_EQ(folded(frames), frames);
 }
 
 TEST(FoldedFramesTest, AStackOfTheRuntimeAloneStays) {
-  const std::vector frames{runtime("coroutine::a"), runtime("net::b"), runtime("net::c"),
+  const std::vector frames{of_runtime("coroutine::a"), of_runtime("net::b"), of_runtime("net::c"),
                            SourceFrame{.function = "uv_run", .file = {}}};
   EXPECT_EQ(folded(frames), frames);
 }
@@ -78,8 +80,8 @@ TEST(FoldedFramesTest, ServicesInOurNamespaceAreThePrograms) {
 }
 
 TEST(FoldedFramesTest, RecursionIsToldOnceWithItsCount) {
-  std::vector<SourceFrame> frames(312, own("dig"));
-  frames.push_back(own("begin"));
+  std::vector<SourceFrame> frames(312, of_program("dig"));
+  frames.push_back(of_program("begin"));
   EXPECT_EQ(folded_text(frames),
             "    at game::dig (game.cc:7)\n"
             "    (the frame above 311 times more)\n"
@@ -87,12 +89,12 @@ TEST(FoldedFramesTest, RecursionIsToldOnceWithItsCount) {
 }
 
 TEST(FoldedFramesTest, RecursionThroughSeveralFunctionsIsToldOnce) {
-  std::vector<SourceFrame> frames{own("leaf")};
+  std::vector<SourceFrame> frames{of_program("leaf")};
   for (int i = 0; i < 5; ++i) {
-    frames.push_back(own("even"));
-    frames.push_back(own("odd"));
+    frames.push_back(of_program("even"));
+    frames.push_back(of_program("odd"));
   }
-  frames.push_back(own("begin"));
+  frames.push_back(of_program("begin"));
   EXPECT_EQ(folded_text(frames),
             "    at game::leaf (game.cc:7)\n"
             "    at game::even (game.cc:7)\n"
@@ -102,7 +104,7 @@ TEST(FoldedFramesTest, RecursionThroughSeveralFunctionsIsToldOnce) {
 }
 
 TEST(FoldedFramesTest, TwoEqualFramesStay) {
-  const std::vector frames{own("f"), own("f"), own("g")};
+  const std::vector frames{of_program("f"), of_program("f"), of_program("g")};
   EXPECT_EQ(folded(frames), frames);
 }
 
