@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::string_view headers_key = "node.otlp.headers_file";
 // What is shown of an answer.
-constexpr std::size_t shown_bytes_max = 200;
+constexpr std::size_t shown_answer_bytes_max = 200;
 constexpr std::size_t header_count_max = 32;
 
 // The statuses that the specification calls retryable; all others would be refused again.
@@ -44,7 +44,7 @@ std::uint64_t count_of(const json& count) {
 }
 
 // What a collector says about a request that it has accepted, in part at least.
-OtlpAnswer accepted(const std::string& body) {
+OtlpAnswer otlp_accepted(const std::string& body) {
   OtlpAnswer answer;
   const json root = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object() || !root.contains("partialSuccess")) return answer;
@@ -55,7 +55,7 @@ OtlpAnswer accepted(const std::string& body) {
   }
   if (partial.contains("errorMessage") && partial["errorMessage"].is_string()) {
     answer.message =
-        cut_utf8(partial["errorMessage"].get_ref<const std::string&>(), shown_bytes_max);
+        cut_utf8(partial["errorMessage"].get_ref<const std::string&>(), shown_answer_bytes_max);
   }
   return answer;
 }
@@ -186,7 +186,7 @@ OtlpAnswer OtlpTransport::post(std::string_view path, const std::string& body) {
     return {.outcome = unreachable(response.error()),
             .may_pass = code != Code::invalid_argument && code != Code::resource_exhausted};
   }
-  if (response->status >= 200 && response->status < 300) return accepted(response->body);
+  if (response->status >= 200 && response->status < 300) return otlp_accepted(response->body);
   return {.outcome = refused(*response, request.target),
           .may_pass = may_pass(response->status),
           .retry_after = retry_after_of(*response)};
@@ -210,7 +210,7 @@ Error OtlpTransport::unreachable(const Error& error) const {
 
 Error OtlpTransport::refused(const net::HttpResponse& response, std::string_view path) const {
   std::string message = "the collector answers with status " + std::to_string(response.status);
-  const std::string_view said = trimmed(cut_utf8(response.body, shown_bytes_max));
+  const std::string_view said = trimmed(cut_utf8(response.body, shown_answer_bytes_max));
   if (!said.empty()) message += ", " + quote(said);
   message += advice_for(response.status, path);
   return Error(may_pass(response.status) ? Code::unavailable : Code::invalid_argument,

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr coroutine::TaskOptions exports_task = {.stack_size_bytes = 256 * 1024,
                                                  .purpose = coroutine::StackPool::Purpose::control};
 
-constexpr Duration log_interval = 1s;
+constexpr Duration lines_interval = 1s;
 
 OtlpTimes times_of(TimePoint started_at) {
   const auto time = time_of_day().time_since_epoch();
@@ -65,7 +65,7 @@ OtlpExporter::Options NodeExports::options_for(std::string_view what, const std:
 
 Result<void> NodeExports::start() {
   if (logs_ != nullptr) {
-    auto spawned = spawn("log export", log_interval, [this] { send_lines(); });
+    auto spawned = spawn("log export", lines_interval, [this] { send_lines(); });
     if (!spawned) return spawned;
   }
   if (metrics_ == nullptr) return {};
