@@ -310,9 +310,9 @@ void Dispatcher::read_totals(Server::Totals& totals) const {
     totals.turned_away_count += method.refused_count;
     if (method.call_count == 0) continue;
     totals.call_count += method.call_count;
-    for (std::uint32_t number = 1; method.error_count > 0 && number < code_count; ++number) {
-      const bool is_fault = is_fault_of_server(code_from_number(number));
-      (is_fault ? totals.fault_count : totals.refusal_count) += method.error_counts[number];
+    for (std::size_t i = 1; method.error_count > 0 && i < code_count; ++i) {
+      totals.fault_count += method.fault_counts[i];
+      totals.refusal_count += method.error_counts[i] - method.fault_counts[i];
     }
     if (!served->method->is_stream()) totals.latency_us.add(method.latency_us);
   }
