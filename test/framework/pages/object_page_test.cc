@@ -96,7 +96,7 @@ TEST_F(LonelyObjectPageTest, AStuckObjectShowsItsRunningAndWaitingCalls) {
   const Json object = json("stuck");
   EXPECT_THAT(object["verdict"].get<std::string>(),
               ContainsRegex("^corolane.test.Counter/Add runs for 3.0[0-9]+s, waits for .*; "
-                            "2 wait for a turn$"));
+                            "2 wait for a turn\\. It ends with the end of the sleep, .*\\.$"));
   ASSERT_EQ(object["running"].size(), 1u);
   const Json& running = object["running"][0];
   EXPECT_EQ(running["method"], "corolane.test.Counter/Add");
