@@ -99,7 +99,8 @@ function timeMarks(from, to, countMax) {
   const zone = new Date(from * 1000).getTimezoneOffset() * 60;
   const marks = [];
   for (let at = Math.ceil((from - zone) / step) * step + zone; at <= to; at += step) marks.push(at);
-  return marks;
+  // One at the very left would run into the amounts.
+  return marks.filter(at => at - from > (to - from) * 0.06);
 }
 
 function timeMarkText(time, range) {

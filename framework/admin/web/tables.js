@@ -74,6 +74,8 @@ function isName(key) {
       ['task', 'task_there', 'line'].includes(key);
 }
 
+function isTime(value) { return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value); }
+
 const denseFrom = 12;  // Columns; a table with more has less room for each.
 const foldedFrom = 5;  // Rows of zeros; fewer are shown.
 const longText = 48;  // Letters; longer ones stand below their row.
@@ -126,7 +128,7 @@ function cell(column, row) {
   const text = isPlain ? [brief(value, key)] : named(value);
   const target = linkOf(key, row);
   return element(
-      'td', {'data-head': label, class: isBad ? 'bad' : isName(key) ? 'id' : ''},
+      'td', {'data-head': label, class: isBad ? 'bad' : isName(key) || isTime(value) ? 'id' : ''},
       ...(target === null ? text : [element('a', {href: target}, ...text)]));
 }
 
@@ -193,7 +195,8 @@ function headCell(column, name, sortBy) {
       element('button', {onclick: () => sortBy(column.key)}, words(column.key), ...unit));
 }
 
-// `classOf` may give a row a class. A steady table keeps the columns that have no value just now.
+// `classOf` may give a row a class. A steady table keeps its columns and the order of its rows,
+// though some have no value just now.
 function table(name, rows, {classOf = () => '', isSteady = false} = {}) {
   const keys = [...new Set(rows.flatMap(row => Object.keys(row)))];
   const all = keys.map(key => columnOf(key, rows)).filter(column => column.isThere || isSteady);
@@ -209,8 +212,9 @@ function table(name, rows, {classOf = () => '', isSteady = false} = {}) {
   const fill = () => {
     head.replaceChildren(...columns.map(column => headCell(column, name, sortBy)));
     const filter = (filters[name] ?? '').toLowerCase();
-    const ordered = inOrder(
-        name, rows.filter(row => JSON.stringify(row).toLowerCase().includes(filter)), columns);
+    const wanted = rows.filter(row => JSON.stringify(row).toLowerCase().includes(filter));
+    const ordered = isSteady && !orders[name] ? {rows: wanted, nothings: []} :
+                                                inOrder(name, wanted, columns);
     const folds = filter === '' && ordered.nothings.length >= foldedFrom &&
         ordered.rows.length > 0 && !unfolded.has(name + '/zeros');
     const visible = folds ? ordered.rows : [...ordered.rows, ...ordered.nothings];
@@ -266,7 +270,7 @@ function amount(name, value) {
 }
 
 // Folders of the runtime and the system: what a reader looks for is elsewhere.
-const notOfProgram = /^(\/usr\/|\.\.\/|config\/|coroutine\/|framework\/|net\/|rpc\/)/;
+const notOfProgram = /^(\/usr\/|\.\.\/|build\/|config\/|coroutine\/|framework\/|net\/|rpc\/)/;
 
 // Shows the innermost frame of the program, else the innermost one; all of them unfold.
 function foldedStack(frames, name) {

@@ -390,7 +390,8 @@ void NodeHistory::write_node() {
                                     : static_cast<float>(cluster->view()->members().size()));
   row_.push_back(cluster == nullptr ? History::gap
                                     : static_cast<float>(cluster->statistics().owned_count));
-  row_.push_back(fence.is_never() ? History::gap : seconds_sample(fence.time_left()));
+  row_.push_back(cluster == nullptr || fence.is_never() ? History::gap
+                                                        : seconds_sample(fence.time_left()));
   row_.push_back(is_first ? History::gap : cores_sample(control_cpu_, cpu, time - written_at_));
   written_at_ = time;
   stall_count_ = stalls;

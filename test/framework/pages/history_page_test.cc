@@ -68,7 +68,7 @@ TEST_F(HistoryPageTest, CallsAreRatesAndTheirTimesQuantiles) {
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(50ms)));
   }
-  ASSERT_TRUE(coroutine::sleep_for(1s));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
   double calls = 0;
   for (const Json& sample : samples("calls")) calls += sample.is_null() ? 0 : sample.get<double>();
   EXPECT_NEAR(calls, 40, 1);
@@ -88,7 +88,7 @@ TEST_F(HistoryPageTest, FaultsOfTheServerAndRefusalsAreApart) {
   const auto late =
       test::SlowClient(*client).wait(test::wait_request(1h), {.deadline = Deadline::after(100ms)});
   EXPECT_FALSE(late);
-  ASSERT_TRUE(coroutine::sleep_for(1500ms));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
   const auto sum_of = [this](const std::string& series) {
     double sum = 0;
     for (const Json& sample : samples(series)) sum += sample.is_null() ? 0 : sample.get<double>();
