@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -204,11 +205,7 @@ Json stack_pool_section(const StackPool::Statistics& statistics) {
 
 // Of its errors, those that are the fault of the server.
 std::uint64_t fault_count(const rpc::Server::MethodStatistics& method) {
-  std::uint64_t count = 0;
-  for (std::uint32_t number = 1; number < code_count; ++number) {
-    if (rpc::is_fault_of_server(code_from_number(number))) count += method.error_counts[number];
-  }
-  return count;
+  return std::accumulate(method.fault_counts.begin(), method.fault_counts.end(), std::uint64_t{0});
 }
 
 Json rpc_section(const rpc::Server::Statistics& statistics, Buckets buckets) {
