@@ -6,8 +6,9 @@
 //                      }});
 //
 // Seen where the depth of a stack is measured: StackMeter, and a sample of the tasks of each spawn
-// site. A guard page above the end would see every task, and would break what it looks at: a system
-// call that writes to a buffer there fails with EFAULT.
+// site. A path that is rare is seen by Scheduler::look_for_deep_stacks(): a page that a task has
+// used once stays until its stack is trimmed. A guard page above the end would see it at once, and
+// would break what it looks at: a system call that writes to a buffer there fails with EFAULT.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,9 @@ struct DeepStack {
   std::source_location spawn_site = {};
   std::size_t used_bytes = 0;
   std::size_t size_bytes = 0;
+  // Otherwise the stack was found idle: the task was the last one on it, and it or one before has
+  // used that many bytes at least.
+  bool is_measured = true;
 };
 
 // Whether at most a tenth of the stack was left.
@@ -30,7 +34,7 @@ constexpr bool is_deep(std::size_t used_bytes, std::size_t size_bytes) {
   return used_bytes >= size_bytes - size_bytes / 10;
 }
 
-// Called inside the task. Must neither suspend nor throw.
+// Called inside the task, or by look_for_deep_stacks(). Must neither suspend nor throw.
 using OnDeepStack = std::function<void(const DeepStack&)>;
 
 }  // namespace corolane::coroutine

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The lists, statistics and recordings that a scheduler offers.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -24,6 +27,7 @@
 #include "coroutine/detail/task_wait.h"
 #include "coroutine/no_suspend.h"
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/stack_depth.h"
 #include "coroutine/stackless_info.h"
 #include "coroutine/switch_trace.h"
 
@@ -48,6 +52,24 @@ std::optional<Awaited> awaited_of(const detail::TaskControl& task) {
 Deadline wait_deadline_of(const detail::TaskControl& task) {
   const detail::TaskWait* const wait = detail::TaskWait::of(task);
   return wait == nullptr ? Deadline::never() : wait->deadline();
+}
+
+// What an ended task has left at the top of its idle stack.
+struct LastTask {
+  std::array<char, detail::TaskTop::name_size_max> name;
+  std::size_t name_size = 0;
+  std::source_location site;
+};
+
+// A sanitizer may have forbidden the reads when the task ended.
+[[gnu::no_sanitize("address")]] LastTask last_task_on(const Stack& stack) {
+  const auto* const top =
+      reinterpret_cast<const detail::TaskTop*>(stack.top - sizeof(detail::TaskTop));
+  LastTask task;
+  task.name_size = std::min<std::size_t>(top->name_size, task.name.size());
+  for (std::size_t i = 0; i < task.name_size; ++i) task.name[i] = top->name_text[i];
+  task.site = top->site;
+  return task;
 }
 
 }  // namespace
@@ -173,6 +195,25 @@ void detail::TaskAccess::tell_if_deep(const TaskControl& task, std::size_t used_
                                     .spawn_site = task.top().site,
                                     .used_bytes = used_bytes,
                                     .size_bytes = size_bytes});
+}
+
+void Scheduler::look_for_deep_stacks() {
+  constexpr std::size_t looked_at_max = 16;
+  // The lowest page of a smaller one is more than a tenth of it.
+  constexpr std::size_t size_min = 32 * 1024;
+  stacks_.for_each_warm(looked_at_max, [this](const Stack& stack) {
+    const auto size = std::bit_floor(static_cast<std::size_t>(stack.top - stack.base));
+    const std::byte* const tenth = stack.base + size / 10;
+    if (size < size_min || !detail::take_use_of_page(stack.base, tenth)) return;
+    ++instruments_->deep_stack_count;
+    if (!options_.on_deep_stack) return;
+    const LastTask task = last_task_on(stack);
+    options_.on_deep_stack({.task_name = {task.name.data(), task.name_size},
+                            .spawn_site = task.site,
+                            .used_bytes = static_cast<std::size_t>(stack.top - tenth),
+                            .size_bytes = size,
+                            .is_measured = false});
+  });
 }
 
 void Scheduler::report_deadlock() const {

@@ -26,6 +26,7 @@
 // Not thread-safe: every Scheduler owns one pool. Outlives all of its stacks. Nothing suspends.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -165,6 +166,17 @@ class StackPool {
   bool is_scarce() const { return in_use_count() >= scarce_count_; }
 
   Statistics statistics() const;
+
+  // Calls see(stack) for at most `count_max` warm idle stacks of each size, those used last first.
+  template <typename F>
+  void for_each_warm(std::size_t count_max, F see) const {
+    for (std::size_t size_class = 0; size_class < class_count; ++size_class) {
+      const auto tops = classes_[size_class].warm();
+      for (std::byte* const top : tops.last(std::min(tops.size(), count_max))) {
+        see(stack_at(top, size_class));
+      }
+    }
+  }
 
  private:
   static constexpr std::size_t class_count = 8;  // 16 KiB to 2 MiB.

@@ -223,6 +223,7 @@ coroutine::OnDeepStack deep_stack_logger(Log& log) {
         "method a larger one",
         {{"task", deep.task_name},
          {"spawned_at", site},
+         {"measured", deep.is_measured ? "yes" : "no, or one before it on this stack"},
          {"used_bytes", deep.used_bytes},
          {"size_bytes", deep.size_bytes}});
   };

@@ -78,6 +78,29 @@ TEST(StackMeterTest, ATaskThatComesCloseToTheEndIsReported) {
               }).empty());
 }
 
+TEST(DeepStackTest, ARareDeepUseIsFoundOnTheIdleStackOnce) {
+  std::vector<std::string> names;
+  VirtualTime time;
+  Scheduler scheduler(time, {.stack_sample_interval = 0, .on_deep_stack = [&](const auto& deep) {
+                               EXPECT_FALSE(deep.is_measured);
+                               EXPECT_GE(deep.used_bytes, deep.size_bytes - deep.size_bytes / 10);
+                               names.emplace_back(deep.task_name);
+                             }});
+  EXPECT_TRUE(scheduler.run("main", [&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(spawn("shallow", [] { use_stack<1'000>(); }, large).join(Deadline::never()));
+    }
+    scheduler.look_for_deep_stacks();
+    EXPECT_TRUE(names.empty());
+    constexpr std::size_t nearly_all = 240 * 1024 * detail::stack_size_factor;
+    EXPECT_TRUE(spawn("rare", [] { use_stack<nearly_all>(); }, large).join(Deadline::never()));
+    scheduler.look_for_deep_stacks();
+    EXPECT_EQ(names, std::vector<std::string>{"rare"});
+    scheduler.look_for_deep_stacks();
+    EXPECT_EQ(names.size(), 1u);
+  }));
+}
+
 TEST(StackMeterTest, TheFramesAboveStayIntact) {
   run_in_task([] {
     std::array<char, 10'000> mine;

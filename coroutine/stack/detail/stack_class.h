@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "coroutine/stack/detail/stack_memory.h"
 
@@ -30,6 +31,8 @@ class StackClass {
   std::size_t slot_count() const { return slot_count_; }
   std::size_t in_use_count() const { return slot_count_ - distance(begin_, idle_end_); }
   std::size_t warm_count() const { return distance(primed_end_, idle_end_); }
+  // Those, the one that was used last at the end.
+  std::span<std::byte* const> warm() const { return {primed_end_, idle_end_}; }
   std::size_t primed_count() const { return distance(cold_end_, primed_end_); }
   // Cold and primed: the supply for a miss.
   std::size_t cold_count() const { return distance(bare_end_, primed_end_); }

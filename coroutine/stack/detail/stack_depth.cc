@@ -73,4 +73,12 @@ const std::byte* lowest_use(std::byte* base, const std::byte* used) {
   return lowest == end ? page : lowest;
 }
 
+bool take_use_of_page(std::byte* base, const std::byte* address) {
+  std::byte* const page = page_of(base, address);
+  unsigned char exists = 0;
+  if (mincore(page, system_page_size_bytes, &exists) != 0 || (exists & 1) == 0) return false;
+  const auto size = static_cast<std::size_t>(page - base) + system_page_size_bytes;
+  return madvise(base, size, MADV_DONTNEED) == 0;
+}
+
 }  // namespace corolane::coroutine::detail

@@ -18,4 +18,9 @@ bool blank_stack(std::byte* base, std::byte* used);
 // same stack, the result is at least as deep as this call.
 const std::byte* lowest_use(std::byte* base, const std::byte* used);
 
+// Whether the page of `address` on the stack that begins at `base` was used since the stack has got
+// its memory, or since the last call that has returned true: that gives the page, and all below it,
+// back. The stack is idle.
+bool take_use_of_page(std::byte* base, const std::byte* address);
+
 }  // namespace corolane::coroutine::detail

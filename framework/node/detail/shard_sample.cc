@@ -18,7 +18,8 @@ Duration thread_cpu_time() {
 }
 
 void ShardSample::take(const Shard& shard) {
-  const coroutine::Scheduler& scheduler = shard.scheduler();
+  coroutine::Scheduler& scheduler = shard.scheduler();
+  scheduler.look_for_deep_stacks();
   taken_at = now();
   thread_cpu = thread_cpu_time();
   coroutines = scheduler.statistics();
