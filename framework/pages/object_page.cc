@@ -243,7 +243,10 @@ std::string verdict_of(const Json& owner, const ObjectReport& report, const Wait
   return waits && !chain.ends.empty() ? text + ". " + chain.ends : text;
 }
 
-Result<Json> object_json(Node& node, const ObjectName& name) {
+// Reading the names of functions for the first time takes longer than another node waits.
+enum class Stacks : std::uint8_t { named, left_out };
+
+Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   const Partition partition =
       view == nullptr ? partition_of(name.type, name.id) : view->partition_hash(name.type)(name.id);
@@ -259,11 +262,14 @@ Result<Json> object_json(Node& node, const ObjectName& name) {
   std::erase_if(shards->silent, [&](const auto& silence) { return silence.shard != its_shard; });
   if (!shards->silent.empty())
     report = report_without_shard(node, shards->silent.front(), name.type, partition);
-  node.run_with_symbols([&](coroutine::Symbols& symbols) {
-    for (std::size_t i = 0; i < report.running.size(); ++i) {
-      report.running[i]["stack"] = frames_json(symbols.frames(report.traces[i]));
-    }
-  });
+  for (Json& running : report.running) running["stack"] = Json::array();
+  if (stacks == Stacks::named) {
+    node.run_with_symbols([&](coroutine::Symbols& symbols) {
+      for (std::size_t i = 0; i < report.running.size(); ++i) {
+        report.running[i]["stack"] = frames_json(symbols.frames(report.traces[i]));
+      }
+    });
+  }
   const Json owner = owner_json(node, name.type, partition, report);
   const bool waits = !report.running.empty() || report.waiting_count > 0;
   WaitChain chain = waits ? follow_waits(node, name) : WaitChain();
@@ -288,13 +294,13 @@ Result<Json> object_json(Node& node, const ObjectName& name) {
 Result<Json> object_of_owner(Node& node, const ObjectName& name) {
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   const ObjectPlace place = place_of(node, view.get(), name);
-  if (place.is_here || place.member == nullptr) return object_json(node, name);
+  if (place.is_here || place.member == nullptr) return object_json(node, name, Stacks::named);
   auto far = far_page(node, *place.member, path_of(name) + "?format=json&here=1");
   if (far && !far->at("owner").is_null()) {
     (*far)["owner"]["is_here"] = false;
     return far;
   }
-  auto known = object_json(node, name);
+  auto known = object_json(node, name, Stacks::named);
   if (!known) return known;
   (*known)["verdict"] = "node " + place.member->name + " owns it, and " +
                         (far ? "knows nothing of it" : no_answer_text(far.error()));
@@ -432,7 +438,8 @@ Result<net::HttpResponse> object_page(Node& node, const net::HttpRequest& reques
     return json_response(*links);
   }
   const bool is_for_a_node = !request.query("here").empty();
-  const auto object = is_for_a_node ? object_json(node, *name) : object_of_owner(node, *name);
+  const auto object =
+      is_for_a_node ? object_json(node, *name, Stacks::left_out) : object_of_owner(node, *name);
   if (!object) return object.error();
   return in_format(request, *object, object_text);
 }

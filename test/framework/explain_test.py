@@ -14,7 +14,7 @@ import unittest
 COROLANE = "corolane"
 CLUSTER = "explain_cluster"
 
-# What the issue of such a command is: the whole way, in one sentence.
+# The whole way, in one sentence.
 VERDICT = re.compile(
     r'^corolane.test.Puppet "player\d+": corolane.test.Puppet/Run runs for [0-9.]+s, '
     r"waits for Run of Puppet/guild\d+ on node chess-2, which runs Run for [0-9.]+s, "
@@ -51,21 +51,32 @@ class ExplainTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_the_third_node_tells_the_whole_chain(self):
-        times = []
-        for _ in range(5):
+    def ask_until(self, is_whole, *words):
+        """A node has half a second to answer another one: on a busy machine, not at once."""
+        deadline = time.monotonic() + 60
+        while True:
             begin = time.monotonic()
-            shown = self.ask("explain", self.admin["chess-3"], self.object)
-            times.append(time.monotonic() - begin)
-            self.assertRegex(shown.splitlines()[0], VERDICT)
+            shown = self.ask(*words)
+            took = time.monotonic() - begin
+            if is_whole(shown):
+                return took
+            self.assertLess(time.monotonic(), deadline, shown)
+
+    def test_the_third_node_tells_the_whole_chain(self):
+        def is_whole(shown):
+            return VERDICT.match(shown.splitlines()[0])
+
+        words = ("explain", self.admin["chess-3"], self.object)
+        times = [self.ask_until(is_whole, *words) for _ in range(5)]
         # A figure, not a bound: the machine may be busy.
         print(f"the whole chain in {min(times) * 1e3:.0f} ms, with the start of the command")
 
     def test_every_node_shows_the_cluster(self):
+        def is_whole(shown):
+            return all(re.search(rf"^{name} +serving ", shown, re.MULTILINE) for name in self.admin)
+
         for admin in self.admin.values():
-            shown = self.ask("cluster", admin)
-            for name in self.admin:
-                self.assertRegex(shown, re.compile(rf"^{name} +serving ", re.MULTILINE))
+            self.ask_until(is_whole, "cluster", admin)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ NodePage cluster_page;
 NodePage objects_page;
 
 // /objects/{type}/{id}: why is this player stuck? The node that owns the object answers, whichever
-// is asked: "chain" follows what it waits for over nodes. ?here=1: what this node knows alone;
+// is asked: "chain" follows what it waits for over nodes. ?here=1: what this node knows, without
+// stacks;
 // ?links=1: its part of such a chain. Both are for other nodes.
 NodePage object_page;
 
