@@ -82,8 +82,10 @@ History::View History::view(std::chrono::seconds time, std::size_t count_max) co
     const auto count = std::min<std::int64_t>({time.count(), last_ - first_ + 1, most});
     return {.first = last_ + 1 - count, .step = 1, .count = static_cast<std::size_t>(count)};
   }
+  // A young history is shown minute by minute, however much is asked for.
   const std::int64_t wanted =
-      std::min((time.count() + seconds_per_minute - 1) / seconds_per_minute, minutes_kept);
+      std::min({(time.count() + seconds_per_minute - 1) / seconds_per_minute, minutes_kept,
+                last_ / seconds_per_minute - first_ / seconds_per_minute + 1});
   // Samples begin at multiples of their step, so that they stay the same from one look to the next.
   const std::int64_t step = (wanted + most - 1) / most * seconds_per_minute;
   const std::int64_t end = last_ / step + 1;

@@ -251,6 +251,14 @@ class Pages(unittest.IsolatedAsyncioTestCase):
             features=[{"name": "prefers-color-scheme", "value": it} for it in scheme.values()],
         )
 
+    async def play(self):
+        """Waits until the bots have played some moves."""
+        method = "corolane.services.chess.Chess/Move"
+        end = time.monotonic() + PATIENCE
+        while self.node.stats()["rpc"]["methods"][method]["calls"] < 100:
+            self.assertLess(time.monotonic(), end)
+            await asyncio.sleep(0.1)
+
     async def samples(self, title):
         """What the chart of that title shows, once it shows something."""
         script = SAMPLES.format(title)
@@ -378,6 +386,7 @@ class DashboardTest(Pages):
 
     async def test_an_amount_has_one_unit_for_its_column(self):
         browser = self.browser
+        await self.play()
         await browser.go(self.node.url + "/methods")
         await browser.wait_for("!!document.querySelector('td.number')")
         heads = await browser.evaluate(
@@ -398,6 +407,7 @@ class DashboardTest(Pages):
 
     async def test_rows_of_zeros_are_the_last_ones(self):
         browser = self.browser
+        await self.play()
         await browser.go(self.node.url + "/methods")
         await browser.click("tr.more button")
         sums = await browser.wait_for(
@@ -479,10 +489,7 @@ class DashboardTest(Pages):
     async def test_a_table_can_be_sorted_and_searched(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        # The bots have made their first call.
-        end = time.monotonic() + PATIENCE
-        while "dispatcher.cc" not in self.node.page("sites") and time.monotonic() < end:
-            await asyncio.sleep(0.1)
+        await self.play()
         await browser.go(self.node.url + "/sites")
         await browser.wait_for("document.querySelector('td.number')?.textContent")
         place = await browser.evaluate(

@@ -96,6 +96,13 @@ TEST(HistoryTest, ALongTimeIsThinnedToTheLimit) {
   EXPECT_THAT(read(history, 11min, 0, 4), ElementsAre(179, 359, 539, 599));
 }
 
+TEST(HistoryTest, AYoungHistoryIsNotThinned) {
+  History history(one_rate());
+  count_to(history, 0, 10 * 60 - 1);
+  EXPECT_EQ(history.view(48h, 720).step, 60);
+  EXPECT_EQ(read(history, 48h, 0, 720).size(), 10U);
+}
+
 TEST(HistoryTest, TwoDaysAreKeptByTheMinuteAndNoMore) {
   History history(one_latency());
   count_to(history, 0, 50 * 60 * 60 - 1);
