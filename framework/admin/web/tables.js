@@ -287,10 +287,44 @@ function foldedStack(frames, name) {
   return made;
 }
 
+// As coroutine/inspect/folded_frames.h does it, but what is folded can be unfolded.
+const ofRuntime = /^corolane::(coroutine|net|rpc|framework|config|detail)::/;
+
+// Runs of frames of the runtime, with those of the standard library among them, and single others.
+function runsOf(frames) {
+  const runs = [];
+  for (let at = 0; at < frames.length;) {
+    let end = at;
+    for (let i = at; i < frames.length; ++i) {
+      if (ofRuntime.test(frames[i].function)) {
+        end = i + 1;
+      } else if (!frames[i].function.startsWith('std::')) {
+        break;
+      }
+    }
+    // The last one of the innermost run is what the program has called.
+    if (at === 0 && end > 0 && end < frames.length) end = Math.max(end - 1, 1);
+    end = Math.max(end, at + 1);
+    runs.push(frames.slice(at, end));
+    at = end;
+  }
+  return runs;
+}
+
+function frameItem(frame) {
+  return element('li', {}, frame.function, ' ',
+                 element('small', {}, frame.file ? `${frame.file}:${frame.line}` : ''));
+}
+
 function stack(frames) {
-  return element('ol', {class: 'stack'}, ...frames.map(frame => element(
-      'li', {}, frame.function, ' ',
-      element('small', {}, frame.file ? `${frame.file}:${frame.line}` : ''))));
+  const isOwn = frame => frame.file && !ofRuntime.test(frame.function);
+  if (!frames.some(isOwn)) return element('ol', {class: 'stack'}, ...frames.map(frameItem));
+  return element('ol', {class: 'stack'}, ...runsOf(frames).flatMap(run => {
+    if (run.length < 2) return run.map(frameItem);
+    const note = element('summary', {}, `${run.length} frames of corolane`);
+    return [element('li', {}, element('details', {}, note,
+                                      element('ol', {class: 'stack'}, ...run.map(frameItem))))];
+  }));
 }
 
 // --- Histograms, and things by name

@@ -28,6 +28,12 @@ std::shared_ptr<Broadcast> make(const Broadcast::Bounds& bounds = {}) {
   return broadcast;
 }
 
+Broadcast::Message message(const std::string& text) {
+  auto message = std::make_shared<StringValue>();
+  message->set_value(text);
+  return message;
+}
+
 TEST(BroadcastTest, SeveralBroadcastsCountTheirReadersTogether) {
   const auto tally = std::make_shared<std::size_t>(0);
   const auto one = make();
@@ -42,12 +48,6 @@ TEST(BroadcastTest, SeveralBroadcastsCountTheirReadersTogether) {
     EXPECT_EQ(*tally, 2U);
   }
   EXPECT_EQ(*tally, 0U);
-}
-
-Broadcast::Message message(const std::string& text) {
-  auto message = std::make_shared<StringValue>();
-  message->set_value(text);
-  return message;
 }
 
 std::string text_of(const Broadcast::Message& message) {
