@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/flame_graph.h"
 #include "framework/pages/detail/page.h"
@@ -106,33 +108,68 @@ struct Profile {
   bool is_there = false;
 };
 
+// From the outermost frame on; `addresses` begin with the innermost one.
+std::vector<std::string> stack_of(const std::string& root, std::string_view task,
+                                  std::span<const std::uintptr_t> addresses, FunctionNames& names) {
+  std::vector<std::string> stack;
+  if (!root.empty()) stack.push_back(root);
+  stack.emplace_back(task.empty() ? "(loop)" : task);
+  std::vector<std::string> functions;
+  for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+    std::ranges::copy(names.at(*address), std::back_inserter(functions));
+  }
+  std::ranges::move(without_runtime(functions), std::back_inserter(stack));
+  if (addresses.empty()) stack.emplace_back("(switching)");
+  return stack;
+}
+
+std::uint64_t microseconds_of(Duration time) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
 void add(Profile& profile, const CpuProfile& shard, const std::string& root, FunctionNames& names) {
   profile.is_there = true;
   profile.lost_count += shard.lost_count();
   for (const CpuProfile::Sample& sample : shard.samples()) {
-    std::vector<std::string> stack;
-    if (!root.empty()) stack.push_back(root);
-    stack.emplace_back(sample.task_name().empty() ? "(loop)" : sample.task_name());
-    const auto addresses = sample.addresses();
-    std::vector<std::string> functions;
-    for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
-      std::ranges::copy(names.at(*address), std::back_inserter(functions));
-    }
-    std::ranges::move(without_runtime(functions), std::back_inserter(stack));
-    if (addresses.empty()) stack.emplace_back("(switching)");
-    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(sample.cpu());
-    profile.graph.add(stack, static_cast<std::uint64_t>(microseconds.count()));
+    profile.graph.add(stack_of(root, sample.task_name(), sample.addresses(), names),
+                      microseconds_of(sample.cpu()));
     ++profile.sample_count;
   }
 }
 
-Profile named(const FromShards<ShardProfile>& shards, bool is_one, coroutine::Symbols& symbols) {
+// A shard that hangs cannot sample itself. The stall watchdog has seen one stack of it, which
+// stands for the whole time unless it sleeps.
+void add_silent(Profile& profile, const std::vector<StallWatchdog::Stall>& stalls,
+                std::size_t shard, const std::string& root, Duration time, FunctionNames& names) {
+  const auto stall = std::ranges::find_if(stalls, [shard](const StallWatchdog::Stall& known) {
+    return known.shard == shard && known.is_going_on && known.doing &&
+           known.doing->asleep_in.empty();
+  });
+  if (stall == stalls.end()) return;
+  profile.is_there = true;
+  const coroutine::Interruption& doing = *stall->doing;
+  profile.graph.add(stack_of(root, doing.note.empty() ? doing.task_name : doing.note,
+                             doing.trace.return_addresses, names),
+                    microseconds_of(time));
+  ++profile.sample_count;
+}
+
+Profile named(const Node& node, const FromShards<ShardProfile>& shards, Duration time,
+              coroutine::Symbols& symbols) {
   Profile profile;
   FunctionNames names(symbols);
+  const auto root_of = [&](std::size_t shard) {
+    return node.shard_count() == 1 ? "" : "shard " + std::to_string(shard);
+  };
   for (std::size_t i = 0; i < shards.parts.size(); ++i) {
     if (shards.parts[i] == nullptr) continue;
-    const std::string root = is_one ? "" : "shard " + std::to_string(shards.numbers[i]);
-    add(profile, *shards.parts[i], root, names);
+    add(profile, *shards.parts[i], root_of(shards.numbers[i]), names);
+  }
+  if (shards.silent.empty() || node.stall_watchdog() == nullptr) return profile;
+  const auto stalls = node.stall_watchdog()->last_stalls();
+  for (const ShardSilence& silence : shards.silent) {
+    add_silent(profile, stalls, silence.shard, root_of(silence.shard), time, names);
   }
   return profile;
 }
@@ -168,8 +205,7 @@ Result<net::HttpResponse> profile_page(Node& node, const net::HttpRequest& reque
       from_each_shard(node, [time = *time](Shard& shard) { return profile_of(shard, time); });
   if (!shards) return shards.error();
   Profile profile;
-  node.run_with_symbols(
-      [&](auto& symbols) { profile = named(*shards, node.shard_count() == 1, symbols); });
+  node.run_with_symbols([&](auto& symbols) { profile = named(node, *shards, *time, symbols); });
   if (!profile.is_there && !shards->silent.empty()) {
     return Error(Code::unavailable, silence_text(node, shards->silent.front()));
   }
