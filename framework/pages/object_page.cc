@@ -128,6 +128,7 @@ Json active_json(const ObjectCell& cell, TimePoint time) {
   const auto unsaved =
       cell.is_changed() ? std::optional(time - cell.changed_since()) : std::nullopt;
   const auto save = cell.history().failed_save();
+  const auto failing = alarms == nullptr ? std::nullopt : alarms->reminders.failing();
   const auto undelivered = alarms == nullptr ? std::nullopt : alarms->outbox.failure();
   return {{"seconds", in_seconds(time - cell.active_since())},
           {"idle_seconds", seconds_or_null(idle)},
@@ -139,6 +140,12 @@ Json active_json(const ObjectCell& cell, TimePoint time) {
           {"last_save_error_seconds_ago", save ? Json(in_seconds(time - save->at)) : Json()},
           {"timers", alarms == nullptr ? 0 : alarms->timers.size()},
           {"reminders", alarms == nullptr ? 0 : alarms->reminders.size()},
+          {"failing_reminder",
+           failing ? Json{{"name", failing->name},
+                          {"failures", failing->failed_count},
+                          {"error", failing->error},
+                          {"comes_again_in_seconds", in_seconds(failing->comes_again_in)}}
+                   : Json()},
           {"outbox_calls", alarms == nullptr ? 0 : alarms->outbox.size()},
           {"outbox_error", undelivered ? Json(undelivered->to_string()) : Json()},
           {"next_reminder_at", wake_at ? Json(utc_text(*wake_at)) : Json()},
@@ -339,6 +346,13 @@ std::string facts_text(const Json& object) {
   lines.push_back({"alarms", count_text(active.at("timers"), "timer", "timers") + ", " +
                                  count_text(active.at("reminders"), "reminder", "reminders") +
                                  (wake_at.is_null() ? "" : ", the next at " + cell_text(wake_at))});
+  if (const Json& failing = active.at("failing_reminder"); !failing.is_null()) {
+    lines.push_back({"reminder", quote(failing.at("name").text()) + " has failed " +
+                                     count_text(failing.at("failures"), "time", "times") +
+                                     " in a row: " + cell_text(failing.at("error")) +
+                                     "; it comes again in " +
+                                     seconds_text(failing.at("comes_again_in_seconds"))});
+  }
   if (const Json& calls = active.at("outbox_calls"); calls.number() > 0) {
     const Json& error = active.at("outbox_error");
     lines.push_back({"outbox", count_text(calls, "call", "calls") + " not delivered yet" +

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t reminder_count_max = 64;
 constexpr std::size_t name_bytes_max = 128;
+constexpr std::size_t error_bytes_max = 200;  // Of a failed run.
 
 }  // namespace
 
@@ -150,6 +151,15 @@ std::optional<TimePoint> ReminderTable::next_time() const {
   return first;
 }
 
+std::optional<ReminderTable::Failing> ReminderTable::failing() const {
+  const auto worst = std::ranges::max_element(entries_, {}, &Entry::failed_count);
+  if (worst == entries_.end() || worst->failed_count == 0) return std::nullopt;
+  return Failing{.name = worst->name,
+                 .failed_count = worst->failed_count,
+                 .error = worst->last_error,
+                 .comes_again_in = std::max(worst->not_before - now(), Duration::zero())};
+}
+
 ReminderTable::Entry* ReminderTable::due_entry() {
   Entry* due = nullptr;
   for (Entry& entry : entries_) {
@@ -179,6 +189,7 @@ void ReminderTable::run_due() {
   if (!done) {
     ++owner_.counts().failed_reminder_count;
     due->not_before = now() + retry_delay(++due->failed_count);
+    due->last_error = std::string(cut_utf8(done.error().to_string(), error_bytes_max));
     runner_.log().warning("reminder failed", {{"type", owner_.type_name()},
                                               {"id", owner_.id()},
                                               {"reminder", name},
@@ -188,6 +199,7 @@ void ReminderTable::run_due() {
   }
   due->failed_count = 0;
   due->not_before = {};
+  due->last_error.clear();
   due->pace.advance(reminder);
   if (due->pace.is_over()) entries_.erase(entries_.begin() + (due - entries_.data()));
   owner_.mark_changed();

@@ -39,6 +39,16 @@ class ReminderTable {
   std::optional<WallTime> find(std::string_view name) const;
   std::size_t size() const { return entries_.size(); }
 
+  // A reminder whose last run has failed. It comes again.
+  struct Failing {
+    std::string name;
+    std::uint32_t failed_count;
+    std::string error;
+    Duration comes_again_in;
+  };
+  // The one that has failed most often in a row; nothing when none has.
+  std::optional<Failing> failing() const;
+
   // The time of the next reminder, at which the object is woken if it sleeps.
   std::optional<WallTime> wake_at() const;
   Result<void> load(const ObjectRecord& record);
@@ -55,6 +65,7 @@ class ReminderTable {
     std::uint64_t generation = 0;    // Changes each time it is set.
     std::uint32_t failed_count = 0;  // Failed runs of the next tick.
     TimePoint not_before{};          // After a failure.
+    std::string last_error = {};     // Of it.
   };
 
   Result<void> set(std::string_view name, Result<ReminderPace> pace);
