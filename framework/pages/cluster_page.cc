@@ -69,7 +69,8 @@ std::string state_of(const Node& node) {
 
 Json stalls_of(const Node& node) {
   Json rows = Json::array();
-  for (const Json& stall : page_rows(node, "/stalls", "stalls").elements()) {
+  const Json stalls = page_rows(node, "/stalls", "stalls");  // Outlives the views of its elements.
+  for (const Json& stall : stalls.elements()) {
     if (rows.size() == part_rows_max) break;
     rows.push_back({{"shard", stall.at("shard")},
                     {"begun_at", stall.at("begun_at")},
@@ -90,7 +91,9 @@ Json connections_of(const Node& node) {
     double unsent_bytes = 0;
   };
   std::map<std::string, Sum> sums;
-  for (const Json& row : page_rows(node, "/connections", "connections").elements()) {
+  const Json connections =
+      page_rows(node, "/connections", "connections");  // Outlives the views of its elements.
+  for (const Json& row : connections.elements()) {
     if (row.at("side").text() != "to node") continue;
     Sum& sum = sums[std::string(row.at("identity").text())];
     ++sum.count;
