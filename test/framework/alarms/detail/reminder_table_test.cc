@@ -182,6 +182,25 @@ TEST_F(ReminderTableTest, AFailedRunIsRepeatedAfterGrowingPauses) {
   EXPECT_EQ(stage_.type.counts.alarms.reminder_count, 11U);
 }
 
+TEST_F(ReminderTableTest, TheReminderThatFailsMostIsToldWithItsErrorUntilItSucceeds) {
+  on_run_ = [](const Reminder& reminder) -> Result<void> {
+    if (reminder.name == "good") return {};
+    return Error(Code::internal, "not now");
+  };
+  ASSERT_TRUE(table_->set_once("bad", second(0)));
+  ASSERT_TRUE(table_->set_once("good", second(0)));
+  sleep_until_second(2);
+  const auto failing = table_->failing();
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing->name, "bad");
+  EXPECT_EQ(failing->failed_count, 2U);
+  EXPECT_THAT(failing->error, HasSubstr("not now"));
+  EXPECT_EQ(failing->comes_again_in, 1s);
+  on_run_ = nullptr;
+  sleep_until_second(4);
+  EXPECT_FALSE(table_->failing());
+}
+
 TEST_F(ReminderTableTest, ARunAfterFailuresBeginsWithAShortPauseAgain) {
   on_run_ = [this](const Reminder&) -> Result<void> {
     if (runs_.size() == 3) return {};
