@@ -101,6 +101,51 @@ TEST_F(CostPagesTest, AMethodOfObjectsHasARowOfItsOwn) {
   EXPECT_THAT(page("/methods").body, ContainsRegex("corolane.test.Counter/Add +object +5 +0 +0"));
 }
 
+TEST_F(CostPagesTest, ErrorsOfThePlayerAreRefusalsAndThoseOfTheServerErrors) {
+  const auto client = test::connect(network_, node_);
+  ASSERT_TRUE(client);
+  ASSERT_FALSE(
+      test::SlowClient(*client).wait(test::wait_request(1h), {.deadline = Deadline::after(10ms)}));
+  test::CounterClient counter(node_.router(), "visits");
+  test::AddRequest refused = test::add_request(1);
+  refused.set_then_fail(true);
+  for (int i = 0; i < 2; ++i) ASSERT_FALSE(counter.add(refused));
+  ASSERT_FALSE(counter.add(test::add_request(1, 1h), {.deadline = Deadline::after(10ms)}));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  const Json service = method("corolane.test.Slow/Wait", "service");
+  EXPECT_EQ(service["errors"], 1);
+  EXPECT_EQ(service["refusals"], 0);
+  const Json object = method("corolane.test.Counter/Add", "object");
+  EXPECT_EQ(object["calls"], 3);
+  EXPECT_EQ(object["errors"], 1);
+  EXPECT_EQ(object["refusals"], 2);
+  EXPECT_THAT(page("/methods").body,
+              ContainsRegex("^METHOD +OF +CALLS +RUNNING +ERRORS +REFUSALS "));
+}
+
+TEST_F(CostPagesTest, TheMostCalledMethodsComeFirst) {
+  test::CounterClient counter(node_.router(), "visits");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(counter.get({}));
+  ASSERT_TRUE(counter.add(test::add_request(1)));
+  const Json methods = json_page("/methods?format=json")["methods"];
+  ASSERT_GT(methods.size(), 3u);
+  EXPECT_EQ(methods[0]["method"], "corolane.test.Counter/Get");
+  EXPECT_EQ(methods[1]["method"], "corolane.test.Counter/Add");
+  for (std::size_t i = 2; i < methods.size(); ++i) EXPECT_EQ(methods[i]["calls"], 0);
+}
+
+TEST_F(CostPagesTest, LatenciesComeInBucketsOnRequest) {
+  const auto client = test::connect(network_, node_);
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(test::SlowClient(*client).wait(test::wait_request(100ms)));
+  const Json method = json_page("/methods?format=json&buckets=yes")["methods"][0];
+  EXPECT_EQ(method["method"], "corolane.test.Slow/Wait");
+  ASSERT_EQ(method["latency_us"].size(), 1u);
+  EXPECT_NEAR(method["latency_us"][0][0].get<double>(), 100'000, 7'000);
+  EXPECT_EQ(method["latency_us"][0][1], 1);
+  EXPECT_FALSE(json_page("/methods?format=json")["methods"][0].contains("latency_us"));
+}
+
 TEST_F(CostPagesTest, ATraceShowsTheTasksThatRan) {
   coroutine::TaskGroup group;
   ASSERT_TRUE(group.spawn("drummer", [] {
