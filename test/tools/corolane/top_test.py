@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e"))
@@ -152,8 +155,25 @@ class TopTest(unittest.TestCase):
         terminal.wait_for(r"^node  \d+\.\d+\.\d+  pid \d+  up ")
         terminal.wait_for(r"^switches +[1-9]\S*/s  p50 \d")
         terminal.wait_for(r"^calls +[1-9]\S*/s  p50 \d.* running [1-9]")
-        terminal.wait_for(r"^loops +0 \[")
-        terminal.wait_for(r" corolane\.services\.chess\.Game/Move$")
+        terminal.wait_for(r"^calls .* errors \S+/s  refusals \S+/s$")
+        terminal.wait_for(r"^loops +0 \[.* control \[")
+
+    def test_calls_of_objects_are_counted_beside_those_over_the_wire(self):
+        terminal = self.open()
+        for row in ("Move", "Move over the wire"):
+            terminal.wait_for(rf"^[> ] +[1-9]\S* .*  corolane\.services\.chess\.Game/{row}$")
+        terminal.wait_for(r"^objects +\d.* calls [1-9]\S*/s  errors ")
+        # Idle methods are below the others.
+        lines = terminal.wait_for(lambda lines: self.rates(lines)[-1:] == ["0"] and lines)
+        rates = self.rates(lines)
+        self.assertNotEqual(rates[0], "0")
+        self.assertNotIn("0", rates[: rates.index("0")])
+
+    @staticmethod
+    def rates(lines):
+        """The first column of the methods that are called, and a zero for each idle one."""
+        matches = (re.match(r"[> ] +(\S+) .*  \S+/\w+( over the wire)?$", line) for line in lines)
+        return [found[1] for found in matches if found]
 
     def test_keys_open_a_task_with_its_stack(self):
         terminal = self.open()
@@ -248,7 +268,7 @@ class TopTest(unittest.TestCase):
             )
             self.assertNotIn("\x1b", process.stdout)
             self.assertRegex(process.stdout, r"\nswitches +[1-9]\S*/s")
-            self.assertRegex(process.stdout, r"\n  c\*CALLS/S ")
+            self.assertRegex(process.stdout, r"\n  a\*CALLS/S ")
 
     def test_json_is_a_line_for_each_interval(self):
         process = subprocess.Popen(
@@ -271,6 +291,101 @@ class TopTest(unittest.TestCase):
             process.stderr, "corolane top: --interval is at least 100ms; see corolane help top\n"
         )
         self.assertEqual(process.returncode, 2)
+
+
+class Cluster:
+    """A door to the admin pages of a node, with a page about a cluster of two nodes: that one, and
+    one that does not answer.
+    """
+
+    def __init__(self, admin):
+        members = [
+            {
+                **{"name": "chess-a", "state": "serving", "version": "1.2.3", "admin": admin},
+                **{"calls_per_second": 1234.5, "objects": 17},
+            },
+            {"name": "chess-b", "state": "not answering", "note": "unavailable: no route to it"},
+        ]
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):  # pylint: disable=invalid-name
+                if self.path.startswith("/cluster?"):
+                    body = json.dumps({"members": members}).encode()
+                else:
+                    with urllib.request.urlopen(f"http://{admin}{self.path}") as answer:
+                        body = answer.read()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format, *arguments):  # pylint: disable=redefined-builtin
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.admin = f"127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class ClusterTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.load = Load()
+        cls.cluster = Cluster(cls.load.admin)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.stop()
+        cls.load.stop()
+
+    def open(self, *words):
+        terminal = Terminal(self.cluster.admin, "--interval", "200ms", *words, width=140)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_each_node_is_a_row(self):
+        terminal = self.open()
+        terminal.wait_for(r"CALLS/S")
+        terminal.press("c")
+        terminal.wait_for(r"^> chess-a  serving +1\.2\.3 +1\.23k ")
+        terminal.wait_for(r"^  chess-b  does not answer ")
+        terminal.wait_for(r"^nodes +2  1 without an answer$")
+
+    def test_enter_goes_to_a_node_and_c_comes_back(self):
+        terminal = self.open("--cluster")
+        terminal.wait_for(r"^> chess-a  serving ")
+        terminal.press("\r")
+        terminal.wait_for(r"  corolane\.services\.chess\.Game/Move$")
+        terminal.press("t")
+        terminal.wait_for(r"a\*AGE")
+        terminal.press("c")
+        terminal.wait_for(r"^> chess-a  serving ")
+
+    def test_a_node_that_does_not_answer_opens_with_the_reason(self):
+        terminal = self.open("--cluster")
+        terminal.wait_for(r"^> chess-a  serving ")
+        terminal.press("j")
+        terminal.wait_for(r"^> chess-b ")
+        terminal.press("\r")
+        terminal.wait_for(r"^unavailable: no route to it$")
+
+    def test_it_is_printed_once_and_as_json(self):
+        words = [COROLANE, "top", self.cluster.admin, "--cluster", "--once"]
+        text = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE)
+        self.assertRegex(text.stdout, r"\n  chess-b  does not answer ")
+        text = subprocess.run(
+            [*words, "--json"], capture_output=True, text=True, check=True, timeout=PATIENCE
+        )
+        members = json.loads(text.stdout)["members"]
+        self.assertEqual([member["name"] for member in members], ["chess-a", "chess-b"])
+        self.assertEqual(members[0]["calls_per_second"], 1234.5)
+        self.assertIsNone(members[1]["calls_per_second"])
 
 
 class NodeGoneTest(unittest.TestCase):

@@ -19,21 +19,25 @@ constexpr std::size_t label_width = 10;
 constexpr std::size_t row_count_of_text = 20;
 constexpr std::size_t width_of_text = 160;
 
-constexpr std::array<std::string_view, 14> help = {
-    "m           methods: calls per second, latency, errors",
+constexpr std::array<std::string_view, 18> help = {
+    "m           methods: calls per second, latency, and those that failed: errors are the",
+    "            server's fault, refusals the caller's. The row of a method of objects has",
+    "            all its calls, whoever makes them",
     "t           tasks: the coroutines, what they wait for, and since when",
     "s           stacks: where the tasks wait, grouped by stack",
+    "c           cluster: the nodes; Enter goes to the views of one, c comes back",
     "",
     "j k         move down or up; arrows, Page Up, Page Down, Home and End move, too",
     "Enter       open a task or a stack; q or Escape closes it",
     "",
-    "c l a e ... sort by the column with this letter before its title",
-    "r           reverse the order",
+    "a l e n ... sort by the column with this letter before its title",
+    "r           reverse the order; idle methods stay last",
     "",
     "q           quit",
     "h           this help; any key closes it",
     "",
-    "Rates and latencies cover the time since the last frame."};
+    "Rates and latencies cover the time since the last frame. Those of a cluster are what",
+    "its nodes say of their last seconds."};
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
@@ -158,6 +162,10 @@ std::vector<std::string> details_of(const Frame& frame, const View& view) {
   }
   const auto& rows = frame.table(view.table()).rows;
   const auto row = std::ranges::find(rows, view.selected_id(), &Row::id);
+  if (view.table() == TableKind::cluster) {
+    return row == rows.end() ? std::vector{view.selected_id() + " has left the cluster"}
+                             : row->details;
+  }
   if (row == rows.end()) return {"no task has this stack any more"};
   std::vector<std::string> lines = {row->cells[0].text + " tasks  " + row->cells[2].text +
                                         ", wait for " + row->cells[3].text + "  the longest " +
@@ -179,7 +187,7 @@ std::string footer_of(const Frame& frame, const View& view) {
   if (view.is_open()) return "j/k move  q back";
   const Table& table = frame.table(view.table());
   std::string text =
-      "m methods  t tasks  s stacks  j/k move  Enter open  r reverse  h help  q quit";
+      "m methods  t tasks  s stacks  c cluster  j/k move  Enter open  h help  q quit";
   if (table.count > table.rows.size()) {
     text += "   " + count_text(static_cast<double>(table.rows.size())) + " of " +
             count_text(static_cast<double>(table.count)) + " shown";
@@ -199,7 +207,9 @@ std::vector<std::string> draw(const Frame& frame, const View& view, Size size, S
     for (const std::string_view line : help) screen.add(line);
     return screen.take();
   }
-  for (const SummaryLine& line : frame.summary) screen.add_labeled(line.label, line.text);
+  for (const SummaryLine& line : frame.summary_of(view.table())) {
+    screen.add_labeled(line.label, line.text);
+  }
   screen.add("");
   // One line is for the titles, and one for the footer.
   const std::size_t row_count = screen.rows_left() > 2 ? screen.rows_left() - 2 : 0;
@@ -215,10 +225,11 @@ std::vector<std::string> draw(const Frame& frame, const View& view, Size size, S
 }
 
 std::string frame_text(const Frame& frame, const View& view) {
-  const std::size_t height = frame.summary.size() + 3 + row_count_of_text;
+  const auto& summary = frame.summary_of(view.table());
+  const std::size_t height = summary.size() + 3 + row_count_of_text;
   Screen screen({.width = width_of_text, .height = height}, Style::plain);
   screen.add(frame.title);
-  for (const SummaryLine& line : frame.summary) screen.add_labeled(line.label, line.text);
+  for (const SummaryLine& line : summary) screen.add_labeled(line.label, line.text);
   screen.add("");
   draw_table(screen, frame, view, screen.rows_left() - 1);
   std::string text;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "tools/corolane/figures.h"
+#include "tools/corolane/top/cluster_view.h"
 
 namespace corolane::tools::cli::top {
 namespace {
@@ -15,30 +17,58 @@ using Json = nlohmann::ordered_json;
 
 struct MethodFigures {
   std::string name;
+  bool is_of_objects = false;
   double calls_per_second = 0;
   std::uint64_t p50_us = 0;
   std::uint64_t p99_us = 0;
   std::uint64_t running = 0;
   double errors_per_second = 0;
+  double refusals_per_second = 0;
   std::uint64_t calls = 0;
+
+  bool is_idle() const {
+    return calls_per_second + errors_per_second + refusals_per_second == 0 && running == 0;
+  }
+};
+
+// Calls that have ended, errors by the server's fault and refusals by the caller's.
+struct CallRates {
+  void add(const MethodFigures& method) {
+    calls += method.calls_per_second;
+    errors += method.errors_per_second;
+    refusals += method.refusals_per_second;
+  }
+
+  double calls = 0;
+  double errors = 0;
+  double refusals = 0;
 };
 
 // The figures for both the screen and programs.
 struct Figures {
   double seconds = 0;
-  std::vector<double> shard_use;  // 0 to 1, by shard.
+  std::vector<double> shard_use;      // 0 to 1, by shard.
+  std::optional<double> control_use;  // 0 to 1.
   double switches_per_second = 0;
   Buckets switch_ns;
   double created_per_second = 0;
   Buckets create_ns;
   double pool_hits = 0;  // 0 to 1.
-  double calls_per_second = 0;
-  double errors_per_second = 0;
+  CallRates over_wire;
+  CallRates of_objects;
   Buckets latency_us;
   Buckets queue_delay_us;
   std::uint64_t new_stalls = 0;
-  std::vector<MethodFigures> methods;
+  std::vector<MethodFigures> methods;  // The most called first, idle ones last.
 };
+
+// The load now counts first; for idle methods, and before there are rates, the load so far.
+bool has_more_load(const MethodFigures& left, const MethodFigures& right) {
+  const auto load = [](const MethodFigures& method) {
+    return std::tuple(method.calls_per_second, method.running, method.calls);
+  };
+  return load(left) > load(right);
+}
 
 std::uint64_t rise(std::uint64_t before, std::uint64_t now) {
   return now > before ? now - before : 0;
@@ -48,41 +78,48 @@ std::uint64_t rise(std::uint64_t before, std::uint64_t now) {
 // 0.
 class Comparison {
  public:
-  Comparison(const StatsSample* before, const StatsSample& now) : now_(now) {
-    if (before == nullptr || before->pid != now.pid) return;
-    if (now.uptime_seconds <= before->uptime_seconds) return;
+  Comparison(const Snapshot* before, const Snapshot& now) : now_(now.stats), methods_(now.methods) {
+    if (before == nullptr || !is_same_process(before->stats, now_)) return;
+    if (now_.uptime_seconds <= before->stats.uptime_seconds) return;
     // Sums without one shard say nothing about sums of all of them.
-    if (!now.silent_shards.empty() || !before->silent_shards.empty()) return;
-    before_ = *before;
-    seconds_ = now.uptime_seconds - before->uptime_seconds;
+    if (!now_.silent_shards.empty() || !before->stats.silent_shards.empty()) return;
+    if (!methods_.is_whole || !before->methods.is_whole) return;
+    before_ = before->stats;
+    methods_before_ = before->methods.methods;
+    seconds_ = now_.uptime_seconds - before_.uptime_seconds;
   }
 
   Figures figures() const {
     Figures figures{.seconds = seconds_,
                     .shard_use = shard_use(),
+                    .control_use = control_use(),
                     .switches_per_second = rate(before_.switches, now_.switches),
                     .switch_ns = now_.switch_ns.since(before_.switch_ns),
                     .created_per_second = rate(before_.created, now_.created),
                     .create_ns = now_.create_ns.since(before_.create_ns),
                     .pool_hits = pool_hits(),
+                    .over_wire = {},
+                    .of_objects = {},
                     .latency_us = {},
                     .queue_delay_us = now_.queue_delay_us.since(before_.queue_delay_us),
                     .new_stalls = seconds_ > 0 ? rise(before_.stalls, now_.stalls) : 0,
                     .methods = {}};
-    for (const MethodSample& method : now_.methods) {
+    for (const MethodSample& method : methods_.methods) {
       const MethodSample& old = before_of(method);
       const Buckets latency_us = method.latency_us.since(old.latency_us);
       figures.methods.push_back({.name = method.name,
+                                 .is_of_objects = method.is_of_objects,
                                  .calls_per_second = rate(old.calls, method.calls),
                                  .p50_us = latency_us.quantile(0.5),
                                  .p99_us = latency_us.quantile(0.99),
                                  .running = method.running,
                                  .errors_per_second = rate(old.errors, method.errors),
+                                 .refusals_per_second = rate(old.refusals, method.refusals),
                                  .calls = method.calls});
-      figures.calls_per_second += figures.methods.back().calls_per_second;
-      figures.errors_per_second += figures.methods.back().errors_per_second;
+      (method.is_of_objects ? figures.of_objects : figures.over_wire).add(figures.methods.back());
       figures.latency_us.add(latency_us);
     }
+    std::ranges::stable_sort(figures.methods, has_more_load);
     return figures;
   }
 
@@ -93,19 +130,32 @@ class Comparison {
 
   const MethodSample& before_of(const MethodSample& method) const {
     static const MethodSample none;
-    const auto found = std::ranges::find(before_.methods, method.name, &MethodSample::name);
-    return found == before_.methods.end() ? none : *found;
+    const auto found = std::ranges::find_if(methods_before_, [&](const MethodSample& old) {
+      return old.name == method.name && old.is_of_objects == method.is_of_objects;
+    });
+    return found == methods_before_.end() ? none : *found;
   }
 
   std::vector<double> shard_use() const {
     std::vector<double> uses;
     for (const ShardSample& shard : now_.shards) {
       const auto old = std::ranges::find(before_.shards, shard.number, &ShardSample::number);
-      const bool is_known = old != before_.shards.end() && seconds_ > 0;
-      const double use = is_known ? (shard.cpu_seconds - old->cpu_seconds) / seconds_ : 0;
-      uses.push_back(std::clamp(use, 0.0, 1.0));
+      const double before = old == before_.shards.end() ? shard.cpu_seconds : old->cpu_seconds;
+      uses.push_back(use(before, shard.cpu_seconds));
     }
     return uses;
+  }
+
+  std::optional<double> control_use() const {
+    if (!now_.control_cpu_seconds) return std::nullopt;
+    const double now = *now_.control_cpu_seconds;
+    return use(before_.control_cpu_seconds.value_or(now), now);
+  }
+
+  // The share of a core.
+  double use(double cpu_seconds_before, double cpu_seconds_now) const {
+    if (seconds_ <= 0) return 0;
+    return std::clamp((cpu_seconds_now - cpu_seconds_before) / seconds_, 0.0, 1.0);
   }
 
   double pool_hits() const {
@@ -115,13 +165,11 @@ class Comparison {
   }
 
   const StatsSample& now_;
+  const MethodsSample& methods_;
   StatsSample before_;  // Empty without an earlier sample.
+  std::vector<MethodSample> methods_before_;
   double seconds_ = 0;
 };
-
-Figures figures_of(const Snapshot* before, const Snapshot& now) {
-  return Comparison(before == nullptr ? nullptr : &before->stats, now.stats).figures();
-}
 
 double ns(std::uint64_t us) { return static_cast<double>(us) * 1e3; }
 
@@ -131,16 +179,20 @@ std::string quantiles_text(const Buckets& buckets, double unit_ns) {
          time_text(static_cast<double>(buckets.quantile(0.99)) * unit_ns);
 }
 
+// "[|||       ] 31.0 %".
+std::string use_text(double use) {
+  std::string bar(10, ' ');
+  std::fill_n(bar.begin(), static_cast<std::size_t>(std::lround(use * 10)), '|');
+  return "[" + bar + "] " + percent_text(use);
+}
+
 std::string loops_text(const Figures& figures) {
   std::string text;
   for (std::size_t i = 0; i < figures.shard_use.size(); ++i) {
-    const double use = figures.shard_use[i];
-    std::string bar(10, ' ');
-    const auto full = static_cast<std::size_t>(std::lround(use * 10));
-    std::fill_n(bar.begin(), full, '|');
-    text.append(text.empty() ? "" : "  ").append(std::to_string(i));
-    text.append(" [").append(bar).append("] ").append(percent_text(use));
+    text.append(text.empty() ? "" : "  ").append(std::to_string(i)).append(" ");
+    text.append(use_text(figures.shard_use[i]));
   }
+  if (figures.control_use) text.append("  control ").append(use_text(*figures.control_use));
   return text;
 }
 
@@ -148,6 +200,9 @@ std::vector<SummaryLine> summary_of(const StatsSample& stats, const Figures& fig
   const std::uint64_t waiting = stats.tasks > stats.ready ? stats.tasks - stats.ready : 0;
   const auto number = [](std::uint64_t count) { return count_text(static_cast<double>(count)); };
   const auto rate = [](double per_second) { return count_text(per_second) + "/s"; };
+  const auto failures = [&](const CallRates& rates) {
+    return "errors " + rate(rates.errors) + "  refusals " + rate(rates.refusals);
+  };
   std::vector<SummaryLine> lines;
   for (const std::string& silent : stats.silent_shards) lines.push_back({"HANGS", silent});
   const std::vector<SummaryLine> rest = {
@@ -158,12 +213,13 @@ std::vector<SummaryLine> summary_of(const StatsSample& stats, const Figures& fig
       {"switches", rate(figures.switches_per_second) + "  " + quantiles_text(figures.switch_ns, 1)},
       {"stacks", bytes_text(static_cast<double>(stats.stack_bytes)) + "  pool hits " +
                      percent_text(figures.pool_hits)},
-      {"calls", rate(figures.calls_per_second) + "  " + quantiles_text(figures.latency_us, 1e3) +
+      {"calls", rate(figures.over_wire.calls) + "  " + quantiles_text(figures.latency_us, 1e3) +
                     "  running " + number(stats.running_calls) + "  waiting " +
-                    number(stats.waiting_calls) + "  errors " + rate(figures.errors_per_second)},
+                    number(stats.waiting_calls) + "  " + failures(figures.over_wire)},
       {"queue",
        quantiles_text(figures.queue_delay_us, 1e3) + "  connections " + number(stats.connections)},
-      {"objects", number(stats.objects) + "  stalls " + number(stats.stalls) + ", " +
+      {"objects", number(stats.objects) + "  calls " + rate(figures.of_objects.calls) + "  " +
+                      failures(figures.of_objects) + "  stalls " + number(stats.stalls) + ", " +
                       age_text(stats.stall_seconds) +
                       (figures.new_stalls > 0 ? ", NEW: see corolane stalls" : "")},
   };
@@ -171,13 +227,26 @@ std::vector<SummaryLine> summary_of(const StatsSample& stats, const Figures& fig
   return lines;
 }
 
+std::string_view kind_of(const MethodFigures& method) {
+  return method.is_of_objects ? "object" : "wire";
+}
+
+// A method of objects has two rows where clients or other nodes call it: one for all its calls, and
+// one for those that have come over the wire.
+std::string label_of(const MethodFigures& method, const std::vector<MethodFigures>& methods) {
+  const bool is_part = std::ranges::any_of(methods, [&](const MethodFigures& other) {
+    return other.is_of_objects && !method.is_of_objects && other.name == method.name;
+  });
+  return method.name + (is_part ? " over the wire" : "");
+}
+
 Table methods_of(const Figures& figures) {
-  Table table{.columns = {{"CALLS/S", 'c', false},
+  Table table{.columns = {{"CALLS/S", 'a', false},
                           {"P50", 'p', false},
                           {"P99", 'l', false},
-                          {"RUNNING", 'a', false},
+                          {"RUNNING", 'u', false},
                           {"ERRORS/S", 'e', false},
-                          {"CALLS", 'o', false},
+                          {"REFUSALS/S", 'f', false},
                           {"METHOD", 'n', true}},
               .rows = {},
               .count = figures.methods.size()};
@@ -187,11 +256,12 @@ Table methods_of(const Figures& figures) {
   const auto number = [](double count) { return Cell(count_text(count), count); };
   for (const MethodFigures& method : figures.methods) {
     table.rows.push_back(
-        {.id = method.name,
+        {.id = method.name + " " + std::string(kind_of(method)),
          .cells = {number(method.calls_per_second), latency(method.p50_us), latency(method.p99_us),
                    number(static_cast<double>(method.running)), number(method.errors_per_second),
-                   number(static_cast<double>(method.calls)), Cell(method.name)},
-         .details = {}});
+                   number(method.refusals_per_second), Cell(label_of(method, figures.methods))},
+         .details = {},
+         .is_idle = method.is_idle()});
   }
   return table;
 }
@@ -203,7 +273,7 @@ Table tasks_of(const TasksSample& tasks) {
   Table table{.columns = {{"ID", 'i', true},
                           {"AGE", 'a', false},
                           {"SINCE", 'l', false},
-                          {"CPU", 'c', false},
+                          {"CPU", 'u', false},
                           {"STATE", 'e', true},
                           {"WAITS FOR", 'w', true},
                           {"NAME", 'n', true},
@@ -223,7 +293,7 @@ Table tasks_of(const TasksSample& tasks) {
 }
 
 Table stacks_of(const std::vector<StackSample>& stacks) {
-  Table table{.columns = {{"TASKS", 'c', false},
+  Table table{.columns = {{"TASKS", 'a', false},
                           {"LONGEST", 'l', false},
                           {"STATE", 'e', true},
                           {"WAITS FOR", 'w', true},
@@ -255,11 +325,13 @@ Json methods_json(const std::vector<MethodFigures>& methods) {
   Json rows = Json::array();
   for (const MethodFigures& method : methods) {
     rows.push_back({{"method", method.name},
+                    {"of", kind_of(method)},
                     {"calls_per_second", method.calls_per_second},
                     {"p50_us", method.p50_us},
                     {"p99_us", method.p99_us},
                     {"running", method.running},
                     {"errors_per_second", method.errors_per_second},
+                    {"refusals_per_second", method.refusals_per_second},
                     {"calls", method.calls}});
   }
   return rows;
@@ -273,14 +345,21 @@ const Table& Frame::table(TableKind kind) const {
       return tasks;
     case TableKind::stacks:
       return stacks;
+    case TableKind::cluster:
+      return cluster;
     case TableKind::methods:
       break;
   }
   return methods;
 }
 
+bool is_same_process(const StatsSample& left, const StatsSample& right) {
+  return left.pid == right.pid && left.name == right.name;
+}
+
 Frame make_frame(const Snapshot* before, const Snapshot& now) {
-  const Figures figures = figures_of(before, now);
+  const Figures figures = Comparison(before, now).figures();
+  const ClusterSample cluster = now.cluster.value_or(ClusterSample());
   const StatsSample& stats = now.stats;
   return {.title = stats.name + "  " + stats.version + "  pid " + std::to_string(stats.pid) +
                    "  up " + age_text(stats.uptime_seconds) +
@@ -289,11 +368,13 @@ Frame make_frame(const Snapshot* before, const Snapshot& now) {
           .methods = methods_of(figures),
           .tasks = tasks_of(now.tasks.value_or(TasksSample())),
           .stacks = stacks_of(now.stacks.value_or(std::vector<StackSample>())),
+          .cluster = cluster_table(cluster),
+          .cluster_summary = cluster_summary(cluster),
           .open_task = now.open_task};
 }
 
 std::string frame_json(const Snapshot* before, const Snapshot& now) {
-  const Figures figures = figures_of(before, now);
+  const Figures figures = Comparison(before, now).figures();
   const StatsSample& stats = now.stats;
   const Json json = {{"node", stats.name},
                      {"version", stats.version},
@@ -303,6 +384,7 @@ std::string frame_json(const Snapshot* before, const Snapshot& now) {
                      {"silent_shards", stats.silent_shards},
                      {"seconds", figures.seconds},
                      {"loop_use", figures.shard_use},
+                     {"control_use", figures.control_use ? Json(*figures.control_use) : Json()},
                      {"tasks", stats.tasks},
                      {"ready", stats.ready},
                      {"switches_per_second", figures.switches_per_second},
@@ -311,8 +393,12 @@ std::string frame_json(const Snapshot* before, const Snapshot& now) {
                      {"create_ns", buckets_json(figures.create_ns)},
                      {"pool_hits", figures.pool_hits},
                      {"stack_bytes", stats.stack_bytes},
-                     {"calls_per_second", figures.calls_per_second},
-                     {"errors_per_second", figures.errors_per_second},
+                     {"calls_per_second", figures.over_wire.calls},
+                     {"errors_per_second", figures.over_wire.errors},
+                     {"refusals_per_second", figures.over_wire.refusals},
+                     {"object_calls_per_second", figures.of_objects.calls},
+                     {"object_errors_per_second", figures.of_objects.errors},
+                     {"object_refusals_per_second", figures.of_objects.refusals},
                      {"latency_us", buckets_json(figures.latency_us)},
                      {"queue_delay_us", buckets_json(figures.queue_delay_us)},
                      {"running_calls", stats.running_calls},

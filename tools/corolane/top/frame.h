@@ -2,12 +2,15 @@
 // The contents of `corolane top`: a snapshot of a node, and the changes since the one before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tools/corolane/top/cluster_sample.h"
 #include "tools/corolane/top/sample.h"
 
 namespace corolane::tools::cli::top {
@@ -30,6 +33,8 @@ struct Row {
   std::string id;  // Identifies the row, also in the next frame.
   std::vector<Cell> cells;
   std::vector<std::string> details;  // Shown when the row is open.
+  std::string peer = {};             // Where Enter goes instead: the admin address of a node.
+  bool is_idle = false;              // Idle rows come last in any order.
 };
 
 struct Table {
@@ -44,15 +49,21 @@ struct SummaryLine {
   std::string text;
 };
 
-enum class TableKind : std::uint8_t { methods, tasks, stacks };
+enum class TableKind : std::uint8_t { methods, tasks, stacks, cluster };
+inline constexpr std::size_t table_count = 4;
 
 struct Snapshot {
   StatsSample stats;
+  MethodsSample methods = {};
   // Present only if requested.
   std::optional<TasksSample> tasks = {};
   std::optional<std::vector<StackSample>> stacks = {};
   std::optional<TaskSample> open_task = {};
+  std::optional<ClusterSample> cluster = {};
 };
+
+// Whether both are of one process.
+bool is_same_process(const StatsSample& left, const StatsSample& right);
 
 struct Frame {
   std::string title;
@@ -60,9 +71,14 @@ struct Frame {
   Table methods;
   Table tasks;
   Table stacks;
+  Table cluster;
+  std::vector<SummaryLine> cluster_summary;  // Above the table of the cluster.
   std::optional<TaskSample> open_task;
 
   const Table& table(TableKind kind) const;
+  const std::vector<SummaryLine>& summary_of(TableKind kind) const {
+    return kind == TableKind::cluster ? cluster_summary : summary;
+  }
 };
 
 // `before` is an earlier snapshot of the same node. When it is null or from another process, all

@@ -79,14 +79,16 @@ void read_calls(const Json& json, StatsSample& stats) {
   stats.running_calls = number_of(json, "running");
   stats.waiting_calls = number_of(json, "waiting");
   for (const Json& delay : json.at("queue_delay_us")) stats.queue_delay_us.add(buckets_of(delay));
-  for (const auto& [name, method] : json.at("methods").items()) {
-    stats.methods.push_back({.name = escaped(name),
-                             .calls = number_of(method, "calls"),
-                             .errors = number_of(method, "errors"),
-                             .refused = number_of(method, "refused"),
-                             .running = number_of(method, "running"),
-                             .latency_us = buckets_of(method.at("latency_us"))});
-  }
+}
+
+MethodSample method_of(const Json& method) {
+  return {.name = text_of(method, "method"),
+          .is_of_objects = method.at("kind") == "object",
+          .calls = number_of(method, "calls"),
+          .errors = number_of(method, "errors"),
+          .refusals = number_of(method, "refusals"),
+          .running = number_of(method, "running"),
+          .latency_us = {method.at("latency_us").get<decltype(Buckets::counts)>()}};
 }
 
 StatsSample stats_of(const Json& json) {
@@ -108,6 +110,9 @@ StatsSample stats_of(const Json& json) {
   stats.stall_seconds = real_of(json.at("stalls"), "seconds");
   for (const Json& shard : json.at("shards")) {
     stats.shards.push_back({number_of(shard, "shard"), real_of(shard, "thread_cpu_seconds")});
+  }
+  if (const auto control = json.find("control"); control != json.end()) {
+    stats.control_cpu_seconds = real_of(*control, "thread_cpu_seconds");
   }
   if (const auto silent = json.find("silent_shards"); silent != json.end()) {
     for (const Json& shard : *silent) stats.silent_shards.push_back(text_of(shard, "text"));
@@ -165,6 +170,14 @@ void Buckets::add(const Buckets& more) {
 
 Result<StatsSample> read_stats(std::string_view json) {
   return parsed<StatsSample>(json, stats_of);
+}
+
+Result<MethodsSample> read_methods(std::string_view json) {
+  return parsed<MethodsSample>(json, [](const Json& page) {
+    MethodsSample sample{.methods = {}, .is_whole = !page.contains("silent_shards")};
+    for (const Json& method : page.at("methods")) sample.methods.push_back(method_of(method));
+    return sample;
+  });
 }
 
 Result<TasksSample> read_tasks(std::string_view json) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A sample of a node: its pages /stats and /tasks, parsed.
+// A sample of a node: its pages /stats, /methods and /tasks, parsed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,14 +26,27 @@ struct Buckets {
   void add(const Buckets& more);
 };
 
+// Calls are totals since the start of the node.
 struct MethodSample {
   std::string name;
+  // Calls of objects that this process has served, whoever made them: this process, another node or
+  // a client. False: calls that have come over the wire, of which those for objects are routed.
+  bool is_of_objects = false;
   std::uint64_t calls = 0;
-  std::uint64_t errors = 0;
-  std::uint64_t refused = 0;
+  std::uint64_t errors = 0;    // By the server's fault.
+  std::uint64_t refusals = 0;  // By the caller's.
   std::uint64_t running = 0;
-  Buckets latency_us;
+  Buckets latency_us = {};  // Empty for those of objects.
 };
+
+// The page /methods?format=json&buckets=yes.
+struct MethodsSample {
+  std::vector<MethodSample> methods;
+  bool is_whole = true;  // No shard is left out.
+};
+
+// Fails with invalid_argument when `json` is not that page.
+Result<MethodsSample> read_methods(std::string_view json);
 
 struct ShardSample {
   std::uint64_t number = 0;
@@ -61,13 +75,13 @@ struct StatsSample {
   std::uint64_t running_calls = 0;
   std::uint64_t waiting_calls = 0;
   Buckets queue_delay_us;
-  std::vector<MethodSample> methods;
 
   std::uint64_t objects = 0;
   std::uint64_t stalls = 0;
   double stall_seconds = 0;
   std::vector<ShardSample> shards;
-  std::vector<std::string> silent_shards = {};  // A line for each shard that is left out.
+  std::optional<double> control_cpu_seconds = {};  // Of the control thread; nothing without one.
+  std::vector<std::string> silent_shards = {};     // A line for each shard that is left out.
 };
 
 // Fails with invalid_argument when `json` is not that page.

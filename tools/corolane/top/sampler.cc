@@ -18,12 +18,28 @@ constexpr net::HttpOptions page_limits = {.body_bytes_max = std::size_t{64} * 10
 // --- Asker
 
 Asker::Asker(net::Network& network, const AdminDoor& door)
-    : door_(door), client_(network, door.peer, page_limits) {}
+    : network_(network), home_(door), door_(door) {
+  client_.emplace(network_, door_.peer, page_limits);
+}
+
+std::expected<void, Failure> Asker::go_to(const std::string& peer) {
+  if (peer == peer_) return {};
+  net::HostPort address = home_.peer;
+  if (!peer.empty()) {
+    auto parsed = net::parse_host_port(peer);
+    if (!parsed) return failed("corolane: " + peer + ": " + parsed.error().message());
+    address = *std::move(parsed);
+  }
+  peer_ = peer;
+  door_.peer = address;
+  client_.emplace(network_, door_.peer, page_limits);
+  return {};
+}
 
 template <typename T>
 std::expected<T, Failure> Asker::page(std::string target, Result<T> (*read)(std::string_view)) {
   const PageRequest request{.method = "GET", .target = std::move(target)};
-  const auto response = client_.fetch(to_http(door_, request), Deadline::after(admin_patience));
+  const auto response = client_->fetch(to_http(door_, request), Deadline::after(admin_patience));
   if (!response) return std::unexpected(no_connection(response.error(), "node.admin.listen"));
   if (response->status != 200) return std::unexpected(page_failure(door_, request, *response));
   auto value = read(response->body);
@@ -32,9 +48,17 @@ std::expected<T, Failure> Asker::page(std::string target, Result<T> (*read)(std:
 }
 
 Sample Asker::ask(const Wanted& wanted) {
+  if (auto gone = go_to(wanted.peer); !gone) return std::unexpected(gone.error());
   auto stats = page("/stats?format=json&buckets=yes", read_stats);
   if (!stats) return std::unexpected(stats.error());
-  Snapshot snapshot{.stats = *std::move(stats)};
+  auto methods = page("/methods?format=json&buckets=yes", read_methods);
+  if (!methods) return std::unexpected(methods.error());
+  Snapshot snapshot{.stats = *std::move(stats), .methods = *std::move(methods)};
+  if (wanted.cluster) {
+    auto cluster = page("/cluster?format=json", read_cluster);
+    if (!cluster) return std::unexpected(cluster.error());
+    snapshot.cluster = *std::move(cluster);
+  }
   if (wanted.tasks) {
     auto tasks = page("/tasks?format=json", read_tasks);
     if (!tasks) return std::unexpected(tasks.error());

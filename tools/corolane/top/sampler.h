@@ -18,11 +18,13 @@
 
 namespace corolane::tools::cli::top {
 
-// The pages to request besides /stats.
+// The pages to request besides /stats and /methods.
 struct Wanted {
+  bool cluster = false;
   bool tasks = false;
   bool stacks = false;
   std::string task = {};  // The id of a task; empty: none.
+  std::string peer = {};  // The admin address of another node to ask; empty: that of the door.
 
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
@@ -32,7 +34,7 @@ using Sample = std::expected<Snapshot, Failure>;
 // Requests samples. Suspends. The network must add TLS where it is wanted.
 class Asker {
  public:
-  // `network` outlives it.
+  // `network` outlives it. Other nodes get the same token.
   Asker(net::Network& network, const AdminDoor& door);
 
   Sample ask(const Wanted& wanted);
@@ -40,9 +42,13 @@ class Asker {
  private:
   template <typename T>
   std::expected<T, Failure> page(std::string target, Result<T> (*read)(std::string_view));
+  std::expected<void, Failure> go_to(const std::string& peer);
 
-  const AdminDoor& door_;
-  net::HttpClient client_;
+  net::Network& network_;
+  const AdminDoor home_;
+  std::string peer_;  // As in Wanted.
+  AdminDoor door_;
+  std::optional<net::HttpClient> client_;  // Of that door.
 };
 
 class Sampler {

@@ -14,6 +14,7 @@
 #include "coroutine/task.h"
 #include "tools/corolane/admin_door.h"
 #include "tools/corolane/on_network.h"
+#include "tools/corolane/top/cluster_view.h"
 #include "tools/corolane/top/drawing.h"
 #include "tools/corolane/top/frame.h"
 #include "tools/corolane/top/keys.h"
@@ -27,14 +28,19 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view top_help =
-    R"(Usage: corolane top [HOST:PORT] [--interval DURATION] [--once | --json]
+    R"(Usage: corolane top [HOST:PORT] [--cluster] [--interval DURATION]
+                    [--once | --json]
 
 Shows a node live in the terminal: its event loops, coroutines, calls and
 latencies of the last second, and below them its methods (key m), its tasks (t)
-or their stacks (s). Enter opens a task or a stack, the letter before a title
-sorts by that column, r reverses the order, h shows help, q quits. Without a
-terminal it prints one frame.
+or their stacks (s), or the nodes of its cluster (c). Enter opens a task or a
+stack, and goes to a node of the cluster; the letter before a title sorts by
+that column, r reverses the order, h shows help, q quits. Without a terminal it
+prints one frame.
 
+Errors are the server's fault, refusals the caller's.
+
+  --cluster            begin with the nodes of the cluster
   --interval DURATION  the time between two samples; by default 1s
   --once               print one frame as text, and exit
   --json               print a line of JSON each interval until interrupted;
@@ -45,21 +51,26 @@ terminal it prints one frame.
 With NO_COLOR in the environment it uses no colors.
 )";
 
-constexpr auto top_options = std::to_array<OptionRule>(
-    {{.name = "--interval", .has_value = true}, {.name = "--once"}, {.name = "--json"}});
+constexpr auto top_options = std::to_array<OptionRule>({{.name = "--cluster"},
+                                                        {.name = "--interval", .has_value = true},
+                                                        {.name = "--once"},
+                                                        {.name = "--json"}});
 
 constexpr Duration interval_min = 100ms;
 
 struct Plan {
   AdminDoor door;
   Duration interval = 1s;
+  top::TableKind table = top::TableKind::methods;  // The one to begin with.
 };
 
 top::Wanted wanted_by(const top::View& view) {
-  return {.tasks = view.table() == top::TableKind::tasks,
+  return {.cluster = view.table() == top::TableKind::cluster,
+          .tasks = view.table() == top::TableKind::tasks,
           .stacks = view.table() == top::TableKind::stacks,
           .task = view.is_open() && view.table() == top::TableKind::tasks ? view.selected_id()
-                                                                          : std::string()};
+                                                                          : std::string(),
+          .peer = view.peer()};
 }
 
 bool has_colors() {
@@ -70,7 +81,10 @@ bool has_colors() {
 // The screen and its contents.
 class Live {
  public:
-  Live(top::Terminal& terminal, top::Sampler& sampler) : terminal_(terminal), sampler_(sampler) {}
+  Live(top::Terminal& terminal, top::Sampler& sampler, top::TableKind table)
+      : terminal_(terminal), sampler_(sampler), view_(table) {
+    sampler_.want(wanted_by(view_));
+  }
 
   // Runs until the user quits, or the terminal is gone.
   void run() {
@@ -94,7 +108,7 @@ class Live {
     trouble_.clear();
     // A sample that a key requested comes between two intervals: it does not start a new interval,
     // so rates cover whole ones.
-    if (now_ && sample->stats.pid == now_->stats.pid &&
+    if (now_ && top::is_same_process(sample->stats, now_->stats) &&
         sample->stats.uptime_seconds - now_->stats.uptime_seconds < 0.09 && before_) {
       now_ = *std::move(sample);
     } else {
@@ -125,14 +139,24 @@ Outcome run_live(const Plan& plan, const Arguments& arguments) {
   auto terminal = top::Terminal::open();
   if (!terminal) return failed("corolane: " + terminal.error().message());
   top::Sampler sampler(plan.door, arguments, plan.interval, [&] { (*terminal)->wake(); });
-  Live(**terminal, sampler).run();
+  Live(**terminal, sampler, plan.table).run();
   return "";
+}
+
+// The rates of a cluster are those that its nodes report, so one sample is enough.
+Outcome cluster_once(top::Asker& asker, bool as_json) {
+  const auto now = asker.ask({.cluster = true});
+  if (!now) return std::unexpected(now.error());
+  return as_json
+             ? top::cluster_json(*now->cluster)
+             : top::frame_text(top::make_frame(nullptr, *now), top::View(top::TableKind::cluster));
 }
 
 // A frame needs two samples.
 Outcome run_once(const Plan& plan, const Arguments& arguments, bool as_json) {
   return run_on_network(arguments, [&](net::Network& network) -> Outcome {
     top::Asker asker(network, plan.door);
+    if (plan.table == top::TableKind::cluster) return cluster_once(asker, as_json);
     const auto before = asker.ask({});
     if (!before) return std::unexpected(before.error());
     static_cast<void>(coroutine::sleep_for(plan.interval));
@@ -148,10 +172,12 @@ Outcome run_json(const Plan& plan, const Arguments& arguments) {
     top::Asker asker(network, plan.door);
     std::optional<top::Snapshot> before;
     coroutine::Ticker ticker(plan.interval);
+    const bool is_of_cluster = plan.table == top::TableKind::cluster;
     while (std::cout) {
-      auto now = asker.ask({});
+      auto now = asker.ask({.cluster = is_of_cluster});
       if (!now) return std::unexpected(now.error());
-      if (before) std::cout << top::frame_json(&*before, *now) << std::flush;
+      if (is_of_cluster) std::cout << top::cluster_json(*now->cluster) << std::flush;
+      if (before && !is_of_cluster) std::cout << top::frame_json(&*before, *now) << std::flush;
       before = *std::move(now);
       if (auto tick = ticker.next(Deadline::never()); !tick) break;
     }
@@ -171,6 +197,7 @@ Outcome run_top(const Arguments& arguments) {
     if (*interval < interval_min) return wrong_usage("top", "--interval is at least 100ms");
     plan.interval = *interval;
   }
+  if (arguments.has("--cluster")) plan.table = top::TableKind::cluster;
   const bool as_json = arguments.has("--json");
   if (arguments.has("--once") || (!as_json && !top::is_terminal())) {
     return run_once(plan, arguments, as_json);

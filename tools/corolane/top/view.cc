@@ -34,10 +34,7 @@ void View::press(Key key, const Frame& frame) {
     case Key::Kind::end:
       return move(all_rows, frame);
     case Key::Kind::enter:
-      // Methods have no details to open.
-      is_open_ = table_ != TableKind::methods && !selected_id_.empty();
-      scroll_ = 0;
-      return;
+      return enter(frame);
     case Key::Kind::escape:
       is_open_ = false;
       return;
@@ -62,6 +59,9 @@ void View::press_character(char key, const Frame& frame) {
       return choose(TableKind::tasks, frame);
     case 's':
       return choose(TableKind::stacks, frame);
+    case 'c':
+      peer_.clear();
+      return choose(TableKind::cluster, frame);
     case 'j':
       return move(1, frame);
     case 'k':
@@ -80,6 +80,20 @@ void View::choose(TableKind table, const Frame& frame) {
   table_ = table;
   selected_id_.clear();
   select(0, frame);
+}
+
+void View::enter(const Frame& frame) {
+  if (table_ == TableKind::cluster && !is_open_) {
+    const auto& nodes = frame.cluster.rows;
+    const auto node = std::ranges::find(nodes, selected_id_, &Row::id);
+    if (node != nodes.end() && !node->peer.empty()) {
+      peer_ = node->peer;
+      return choose(TableKind::methods, frame);
+    }
+  }
+  // Methods have no details to open.
+  is_open_ = table_ != TableKind::methods && !selected_id_.empty();
+  scroll_ = 0;
 }
 
 void View::sort_by(char key, const Frame& frame) {
@@ -131,6 +145,7 @@ std::vector<const Row*> View::rows(const Frame& frame) const {
     const Cell& b = right->cells[column];
     return is_text ? a.text < b.text : a.number > b.number;
   });
+  std::ranges::stable_partition(rows, [](const Row* row) { return !row->is_idle; });
   return rows;
 }
 

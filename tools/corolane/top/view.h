@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The user's view of a node: a table, its order, a selected row, and an open item.
+// The user's view of a node, or of its cluster: a table, its order, a selected row, and an open
+// item.
 #pragma once
 
 #include <array>
@@ -14,6 +15,8 @@ namespace corolane::tools::cli::top {
 
 class View {
  public:
+  explicit View(TableKind table = TableKind::methods) : table_(table) {}
+
   // Applies a key; `frame` is the frame that the user saw.
   void press(Key key, const Frame& frame);
   // Adapts to a new frame: the selected row stays selected wherever it is now, but a selected first
@@ -29,6 +32,9 @@ class View {
   bool is_open() const { return is_open_; }
   // The id of the selected or open row; empty before there was a row.
   const std::string& selected_id() const { return selected_id_; }
+  // The admin address of the node of the cluster that the user looks at; empty: the one that was
+  // named when the program started, which is also asked about the cluster.
+  const std::string& peer() const { return peer_; }
   bool shows_help() const { return shows_help_; }
   bool quits() const { return quits_; }
 
@@ -41,16 +47,19 @@ class View {
   const Order& order() const { return orders_[static_cast<std::size_t>(table_)]; }
   Order& order() { return orders_[static_cast<std::size_t>(table_)]; }
   void choose(TableKind table, const Frame& frame);
+  void enter(const Frame& frame);
   void sort_by(char key, const Frame& frame);
   void press_character(char key, const Frame& frame);
   void move(std::ptrdiff_t rows, const Frame& frame);
   void select(std::size_t row, const Frame& frame);
 
-  TableKind table_ = TableKind::methods;
-  // The default orders: calls per second, age, count.
-  std::array<Order, 3> orders_ = {{{.column = 0}, {.column = 1}, {.column = 0}}};
+  TableKind table_;
+  // The default orders: calls per second, age, count, name.
+  std::array<Order, table_count> orders_ = {
+      {{.column = 0}, {.column = 1}, {.column = 0}, {.column = 0}}};
   std::size_t selected_ = 0;
   std::string selected_id_;
+  std::string peer_;
   std::size_t scroll_ = 0;  // The scroll position of the open item.
   bool is_open_ = false;
   bool shows_help_ = false;

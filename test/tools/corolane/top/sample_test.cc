@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "coroutine/testing/matchers.h"
 
 namespace corolane::tools::cli::top {
@@ -37,6 +39,33 @@ TEST(BucketsTest, AddSumsUpEqualBounds) {
   sum.add({{{10, 2}, {20, 1}}});
 
   EXPECT_EQ(sum.counts, (decltype(sum.counts){{10, 3}, {20, 1}, {30, 1}}));
+}
+
+TEST(ReadMethodsTest, MethodsOfServicesAndOfObjectsAreReadApart) {
+  const auto methods = read_methods(R"({"methods": [
+      {"method": "auction.Auction/Bid", "kind": "object", "calls": 50, "running": 2, "errors": 1,
+       "refusals": 20, "latency_us": []},
+      {"method": "auction.Auction/Bid", "kind": "service", "calls": 3, "running": 0, "errors": 0,
+       "refusals": 1, "latency_us": [[100, 2], [200, 1]]}]})");
+
+  ASSERT_TRUE(methods) << methods;
+  EXPECT_TRUE(methods->is_whole);
+  const auto& [object, service] = std::tie(methods->methods[0], methods->methods[1]);
+  EXPECT_EQ(object.name, "auction.Auction/Bid");
+  EXPECT_TRUE(object.is_of_objects);
+  EXPECT_EQ(object.calls, 50u);
+  EXPECT_EQ(object.errors, 1u);
+  EXPECT_EQ(object.refusals, 20u);
+  EXPECT_EQ(object.latency_us.count(), 0u);
+  EXPECT_FALSE(service.is_of_objects);
+  EXPECT_EQ(service.latency_us.quantile(0.99), 200u);
+}
+
+TEST(ReadMethodsTest, AShardThatIsLeftOutIsSeen) {
+  const auto methods = read_methods(R"({"methods": [], "silent_shards": [{"shard": 1}]})");
+
+  ASSERT_TRUE(methods) << methods;
+  EXPECT_FALSE(methods->is_whole);
 }
 
 TEST(ReadTasksTest, TasksAreReadWithTheirIds) {
@@ -81,6 +110,8 @@ TEST(ReadStacksTest, GroupsAreReadWithTheirNames) {
 TEST(ReadStatsTest, AWrongPageIsRefused) {
   EXPECT_THAT(read_stats("<html>"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(read_stats("{}"), test::fails_with(Code::invalid_argument));
+  EXPECT_THAT(read_methods(R"({"methods": [{"method": 3}]})"),
+              test::fails_with(Code::invalid_argument));
   EXPECT_THAT(read_tasks(R"({"count": -1, "tasks": 3})"), test::fails_with(Code::invalid_argument));
   EXPECT_THAT(read_stacks(R"({"groups": [{"count": "many"}]})"),
               test::fails_with(Code::invalid_argument));

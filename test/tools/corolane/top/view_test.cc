@@ -12,10 +12,18 @@ namespace {
 
 using testing::ElementsAre;
 
+const auto by_load =
+    ElementsAre("Game/Move object", "Game/Move wire", "Chess/Join wire", "Chess/Abandon wire");
+
 class ViewTest : public testing::Test {
  protected:
   void press(std::string_view bytes) {
     for (const Key key : read_keys(bytes)) view_.press(key, frame_);
+  }
+  void show_cluster() {
+    Snapshot snapshot = later_snapshot();
+    snapshot.cluster = cluster_sample();
+    frame_ = make_frame(&before_, snapshot);
   }
   std::vector<std::string> ids() const {
     std::vector<std::string> ids;
@@ -30,13 +38,13 @@ class ViewTest : public testing::Test {
 
 TEST_F(ViewTest, MethodsComeFirstWithTheMostCalledOnTop) {
   EXPECT_EQ(view_.table(), TableKind::methods);
-  EXPECT_THAT(ids(), ElementsAre("Chess/Move", "Chess/Join"));
+  EXPECT_THAT(ids(), by_load);
 }
 
 TEST_F(ViewTest, ALetterSortsByItsColumnAndRReverses) {
   press("t");
   EXPECT_THAT(ids(), ElementsAre("1", "7", "9"));  // By age.
-  press("c");
+  press("u");
   EXPECT_THAT(ids(), ElementsAre("7", "1", "9"));
   press("n");
   EXPECT_THAT(ids(), ElementsAre("9", "7", "1"));
@@ -44,9 +52,56 @@ TEST_F(ViewTest, ALetterSortsByItsColumnAndRReverses) {
   EXPECT_THAT(ids(), ElementsAre("1", "7", "9"));
 }
 
+TEST_F(ViewTest, IdleMethodsStayLastInAnyOrder) {
+  press("n");
+  EXPECT_THAT(ids(), ElementsAre("Game/Move object", "Game/Move wire", "Chess/Abandon wire",
+                                 "Chess/Join wire"));
+  press("ar");
+  EXPECT_THAT(ids(), ElementsAre("Game/Move wire", "Game/Move object", "Chess/Join wire",
+                                 "Chess/Abandon wire"));
+}
+
+TEST_F(ViewTest, CShowsTheNodesOfTheClusterByName) {
+  show_cluster();
+  press("c");
+  EXPECT_EQ(view_.table(), TableKind::cluster);
+  EXPECT_THAT(ids(), ElementsAre("chess-1", "chess-2", "chess-3"));
+  press("a");
+  EXPECT_THAT(ids(), ElementsAre("chess-1", "chess-3", "chess-2"));
+}
+
+TEST_F(ViewTest, EnterGoesToANodeAndCComesBack) {
+  show_cluster();
+  press("c\r");
+  EXPECT_EQ(view_.peer(), "10.0.0.1:8461");
+  EXPECT_EQ(view_.table(), TableKind::methods);
+  press("t");
+  EXPECT_EQ(view_.peer(), "10.0.0.1:8461");
+  press("c");
+  EXPECT_EQ(view_.peer(), "");
+  EXPECT_EQ(view_.table(), TableKind::cluster);
+}
+
+TEST_F(ViewTest, EnterOpensANodeThatItCannotGoTo) {
+  show_cluster();
+  for (const std::string_view node : {"chess-2", "chess-3"}) {
+    press("cj\r");
+    EXPECT_TRUE(view_.is_open());
+    EXPECT_EQ(view_.selected_id(), node);
+    EXPECT_EQ(view_.peer(), "");
+    press("\r");
+    EXPECT_EQ(view_.peer(), "");
+    press("q");
+  }
+}
+
+TEST_F(ViewTest, AViewMayBeginWithTheCluster) {
+  EXPECT_EQ(View(TableKind::cluster).table(), TableKind::cluster);
+}
+
 TEST_F(ViewTest, EachTableKeepsItsOrder) {
   press("tnm");
-  EXPECT_THAT(ids(), ElementsAre("Chess/Move", "Chess/Join"));
+  EXPECT_THAT(ids(), by_load);
   press("t");
   EXPECT_THAT(ids(), ElementsAre("9", "7", "1"));
 }
@@ -63,7 +118,7 @@ TEST_F(ViewTest, TheSelectedRowStaysWithinTheTable) {
 }
 
 TEST_F(ViewTest, TheSelectedRowIsFollowedWhereverItMoves) {
-  press("tcj");
+  press("tuj");
   ASSERT_EQ(view_.selected_id(), "1");
   Snapshot next = later_snapshot();
   next.tasks->tasks[2].cpu_seconds = 5;
@@ -75,7 +130,7 @@ TEST_F(ViewTest, TheSelectedRowIsFollowedWhereverItMoves) {
 }
 
 TEST_F(ViewTest, ASelectedFirstRowStaysFirst) {
-  press("tc");
+  press("tu");
   view_.follow(frame_);
   ASSERT_EQ(view_.selected_id(), "7");
   Snapshot next = later_snapshot();
@@ -132,7 +187,7 @@ TEST_F(ViewTest, AnyKeyOnlyClosesTheHelp) {
 
 TEST_F(ViewTest, KeysDoNothingToAnEmptyTable) {
   frame_ = make_frame(nullptr, Snapshot());
-  press("tsjjkcr\r\x1b[5~");
+  press("tscjjkur\r\x1b[5~");
   EXPECT_FALSE(view_.is_open());
   EXPECT_EQ(view_.selected(), 0u);
 }
