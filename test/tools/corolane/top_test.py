@@ -325,6 +325,8 @@ class Cluster:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        # A command that quits does not wait for its last page.
+        self.server.handle_error = lambda request, client_address: None
         self.admin = f"127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
