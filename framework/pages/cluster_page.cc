@@ -239,7 +239,7 @@ Json all_rows(const std::vector<Asked>& all, std::string_view part, std::string_
 
 // Those of one method on all nodes together.
 Json method_rows(const std::vector<Asked>& all) {
-  constexpr std::array<std::string_view, 4> sums = {"calls", "running", "errors", "refused"};
+  constexpr std::array<std::string_view, 4> sums = {"calls", "running", "errors", "refusals"};
   std::map<std::pair<std::string, std::string>, std::pair<Json, int>> methods;
   for (const Asked& asked : all) {
     if (!asked.answer) continue;
@@ -299,7 +299,7 @@ std::string whole_cluster_text(const Json& page) {
                    "UNSAVED: unsaved, CALLS: calls, REFUSED: refused, PARTITIONS: partitions") +
          part_text(page.at("methods"),
                    "METHOD: method, OF: kind, NODES: nodes, CALLS: calls, RUNNING: running, "
-                   "ERRORS: errors, REFUSED: refused, WORST P99 US: p99_seconds_max") +
+                   "ERRORS: errors, REFUSALS: refusals, WORST P99 US: p99_seconds_max") +
          part_text(page.at("waits"),
                    "WAITING: waiting, FOR: for, METHOD: method, WHICH: stage, SINCE: seconds, "
                    "NODE: node") +
