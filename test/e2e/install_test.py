@@ -245,7 +245,10 @@ class PackageTest(unittest.TestCase):
         # The library of the plugin, whose version depends on the release of Debian.
         self.assertRegex(depends, r"\blibprotobuf\d+(t64)?\b")
         # Those of this release, since they have built the package.
-        status = run("dpkg-query", "-W", "-f", "${db:Status-Status}\n", *packages)
+        # Some are names that another package provides.
+        provided = set(re.split(r"[ ,]+", run("dpkg-query", "-W", "-f", "${Provides}, ")))
+        real = [package for package in packages if package not in provided]
+        status = run("dpkg-query", "-W", "-f", "${db:Status-Status}\n", *real)
         self.assertEqual(set(status.split()), {"installed"})
         known = (ROOT / "tools/setup").read_text()
         for package in packages:
