@@ -38,7 +38,7 @@ def could_not_run(what, reason):
 def needs(what, *programs):
     for program in programs:
         if shutil.which(program) is None:
-            could_not_run(what, f"{program} is missing; tools/setup --full installs it")
+            could_not_run(what, f"{program} is missing; tools/setup --deploy installs it")
     if os.geteuid() != 0:
         could_not_run(what, "it needs root")
 

@@ -4,7 +4,7 @@
 
 They are compared with the schemas that Kubernetes publishes for its versions, and nothing may be
 in them that a schema does not have. kubernetes_manifests_test.py compares the manifests with each
-other. `tools/setup --full` installs the validator with its schemas, and kustomize, into
+other. `tools/setup --deploy` installs the validator with its schemas, and kustomize, into
 build/kubernetes.
 """
 
@@ -28,7 +28,7 @@ def validator():
     if not program.exists():
         for_real.could_not_run(
             "the schemas of Kubernetes",
-            "kubernetes-validate is missing; tools/setup --full installs it",
+            "kubernetes-validate is missing; tools/setup --deploy installs it",
         )
     return program
 
@@ -57,7 +57,7 @@ def render():
         program = shutil.which("kustomize")
     if not program:
         for_real.could_not_run(
-            "kustomize", "it is missing; tools/setup --full builds it where Go is installed"
+            "kustomize", "it is missing; tools/setup --deploy builds it where Go is installed"
         )
     process = subprocess.run(
         [program, "build", KUBERNETES], capture_output=True, text=True, check=False, timeout=120
