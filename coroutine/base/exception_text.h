@@ -2,9 +2,9 @@
 // Describes the exception that is being handled, for errors and logs.
 //
 //   try {
-//     handle(request);
+//     handle();
 //   } catch (...) {
-//     log.error("a handler threw", {{"what", exception_text()}});
+//     return Error(Code::internal, "the handler threw an exception" + exception_text());
 //   }
 #pragma once
 

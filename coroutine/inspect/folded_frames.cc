@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t group_size_max = 4;
 
-bool is_of_std(const SourceFrame& frame) {
+bool is_of_standard_library(const SourceFrame& frame) {
   return frame.function.starts_with("std::") || frame.function.starts_with("__gnu_cxx::");
 }
 
@@ -64,7 +64,7 @@ std::size_t end_of_run(const std::vector<SourceFrame>& frames, std::size_t at) {
   for (std::size_t i = at; i < frames.size(); ++i) {
     if (is_of_corolane(frames[i].function)) {
       end = i + 1;
-    } else if (!is_of_std(frames[i])) {
+    } else if (!is_of_standard_library(frames[i])) {
       break;
     }
   }
@@ -106,7 +106,7 @@ bool is_of_corolane(std::string_view function) {
 
 std::vector<SourceFrame> folded(std::vector<SourceFrame> frames) {
   const bool has_own = std::ranges::any_of(frames, [](const SourceFrame& frame) {
-    return !is_of_corolane(frame.function) && !is_of_std(frame) && !frame.file.empty();
+    return !is_of_corolane(frame.function) && !is_of_standard_library(frame) && !frame.file.empty();
   });
   if (has_own) frames = without_runs(std::move(frames));
   return without_repetitions(std::move(frames));

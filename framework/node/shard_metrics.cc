@@ -210,6 +210,9 @@ void add_shard_metrics(Metrics& metrics, const Shard& shard) {
     collect_subscriptions(shard.push(), out);
     if (shard.host() == nullptr) return;
     for (const auto& type : shard.host()->types()) collect_objects(*type, out);
+    out.counter("corolane_objects_cycles_refused_total",
+                "Calls that would have closed a cycle of objects that wait for one another.", {},
+                shard.host()->refused_cycle_count());
     out.histogram("corolane_objects_tick_lateness_seconds",
                   "Delay from the due time of an object's timer to its run.", {},
                   shard.host()->alarms().lateness_us(), lateness_buckets);

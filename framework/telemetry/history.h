@@ -3,7 +3,7 @@
 // page that is opened now shows what has been.
 //
 //   History history({{.name = "calls", .unit = "1/s"}, {.name = "memory", .unit = "bytes"}});
-//   history.add(second, std::array{1'250.0F, 3.1e7F});  // Once a second.
+//   history.add(/*second=*/1'700, std::array{1'250.0F, 3.1e7F});  // Once a second.
 //   const History::View view = history.view(120s, 720);
 //   std::vector<float> calls(view.count);
 //   history.read(0, view, calls);

@@ -263,7 +263,9 @@ class PackageTest(unittest.TestCase):
         lines = Path(folder.name, "usr/share/doc/corolane/copyright").read_text().splitlines()
         self.assertIn("Copyright: 2026 the corolane authors", lines)
         begin = lines.index("License: Expat") + 1
-        said = ["" if line == " ." else line.removeprefix(" ") for line in lines[begin:]]
+        # What the tree has of others follows.
+        end = lines.index("", begin)
+        said = ["" if line == " ." else line.removeprefix(" ") for line in lines[begin:end]]
         license_ = (ROOT / "LICENSE").read_text()
         self.assertEqual(said, license_[license_.index("Permission is") :].splitlines())
 

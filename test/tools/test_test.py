@@ -155,7 +155,7 @@ XML
         status, lines = self.run_tool("--full")
         self.assertEqual(status, 0, lines)
         calls = self.calls.read_text().splitlines()
-        self.assertEqual(calls[0], "setup --full")
+        self.assertEqual(calls[0], "setup --full --deploy")
         last_preset = max(i for i, call in enumerate(calls) if "ctest --preset tsan" in call)
         # The builds run beside them.
         programs = [call.split()[0] for call in calls[last_preset + 1 :] if "cmake" not in call]

@@ -181,14 +181,14 @@ bool is_code(std::uintptr_t address) {
 }
 
 // The registers of a thread that sleeps.
-struct Place {
+struct Registers {
   std::uintptr_t instruction;
   std::uintptr_t stack_pointer;
   std::uintptr_t frame_pointer;
 };
 
 // A walk over a stack that may change, and with a frame pointer that may be wrong, leads anywhere.
-Walk walk_from(const Place& place, std::span<std::uintptr_t> addresses) {
+Walk walk_from(const Registers& place, std::span<std::uintptr_t> addresses) {
   Walk walk{.after = reinterpret_cast<_Unwind_Ptr>(&corolane_call_as_if_at),
             .addresses = addresses};
   const bool has_no_fault = FaultGuard::run([&] {
@@ -206,7 +206,7 @@ Walk walk_from(const Place& place, std::span<std::uintptr_t> addresses) {
 }
 
 // The frame pointer that leads from `place` to the first frame of the stack; zero: none is found.
-std::uintptr_t find_frame_pointer(Place place, std::uintptr_t stack_end,
+std::uintptr_t find_frame_pointer(Registers place, std::uintptr_t stack_end,
                                   std::span<std::uintptr_t> room) {
   // The innermost frame that needs a frame pointer is seldom far away, and each attempt takes some
   // microseconds.
@@ -307,7 +307,7 @@ std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addres
 
 std::size_t unwind_sleeping(std::uintptr_t instruction, std::uintptr_t stack_pointer,
                             std::uintptr_t stack_end, std::span<std::uintptr_t> addresses) {
-  Place place{.instruction = instruction, .stack_pointer = stack_pointer, .frame_pointer = 0};
+  Registers place{.instruction = instruction, .stack_pointer = stack_pointer, .frame_pointer = 0};
   // Optimised code seldom needs a frame pointer.
   if (const Walk walk = walk_from(place, addresses); walk.is_whole) return walk.depth;
   place.frame_pointer = find_frame_pointer(place, stack_end, addresses);

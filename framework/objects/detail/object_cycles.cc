@@ -2,6 +2,7 @@
 // Two chains of calls that wait for each other: a call of one waits for an object that the other
 // one holds, and the other way around. One of them is failed at once, instead of both at their
 // deadlines. A chain that waits for itself is found before (call_chain.h).
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,6 +37,19 @@ std::string text_of(const ObjectVisitor& visitor, const ObjectCell& cell, std::s
 
 }  // namespace
 
+// The caller gets the error. The operator is told, too: it is a mistake of the service.
+Error ObjectHost::refused_cycle(Error error) const {
+  constexpr Duration told_interval = std::chrono::seconds(10);
+  ++refused_cycle_count_;
+  const TimePoint time = now();
+  if (cycle_told_at_ == TimePoint{} || time - cycle_told_at_ >= told_interval) {
+    cycle_told_at_ = time;
+    log_.warning("a call that would close a cycle of waiting objects is refused",
+                 {{"cycle", error.message()}, {"refused_so_far", refused_cycle_count_}});
+  }
+  return error;
+}
+
 // Calls that only read share the turns of their objects. True for a method that this node does not
 // know: its call may be one of them.
 bool ObjectHost::shares_turns(std::string_view method) const {
@@ -62,8 +76,9 @@ Result<void> ObjectHost::check_may_wait(const Turn& turn, const rpc::Method& met
                                  std::tuple(cell.type().name(), std::string_view(cell.id())) <
                                      std::tuple(out->type(), out->id());
       if (is_told_there) continue;
-      return waits_for_each_other(text_of_calls(callers, method.full_name, cell.id()),
-                                  text_of(*holder, cell, out->method().full_name, out->id()));
+      return refused_cycle(
+          waits_for_each_other(text_of_calls(callers, method.full_name, cell.id()),
+                               text_of(*holder, cell, out->method().full_name, out->id())));
     }
   }
   return {};
@@ -96,9 +111,9 @@ Result<void> ObjectHost::check_call_out(const CallChain::Link& caller, const rpc
     if (is_shared && waiter->is_shared()) continue;
     const CallChain::Link* const held = find_call(waiter->facts().callers.get(), type, id);
     if (held == nullptr || (method.read_only && shares_turns(held->method))) continue;
-    return waits_for_each_other(
+    return refused_cycle(waits_for_each_other(
         text_of_calls(&caller, method.full_name, id),
-        text_of_calls(waiter->facts().callers.get(), waiter->facts().what, cell->id()));
+        text_of_calls(waiter->facts().callers.get(), waiter->facts().what, cell->id())));
   }
   return {};
 }

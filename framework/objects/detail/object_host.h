@@ -149,6 +149,8 @@ class ObjectHost {
   // waits for the caller: both would wait for their deadlines.
   Result<void> check_call_out(const CallChain::Link& caller, const rpc::Method& method,
                               std::string_view type, std::string_view id) const;
+  // The calls that were refused for that reason, here or where they arrived.
+  std::uint64_t refused_cycle_count() const { return refused_cycle_count_; }
   // Before an object calls another one: what it has seen of earlier calls is stored first.
   // Suspends.
   Result<void> wait_for_shared_write(const CallChain::Link& caller) const;
@@ -209,6 +211,7 @@ class ObjectHost {
   // The same for a call that has to wait for something.
   Result<void> wait_to_begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                              const rpc::Context& context);
+  Error refused_cycle(Error error) const;
   Result<void> check_may_wait(const Turn& turn, const rpc::Method& method, bool is_shared) const;
   bool shares_turns(std::string_view method) const;
   const ObjectCell* cell_of(const CallChain::Link& caller) const;
@@ -312,6 +315,8 @@ class ObjectHost {
   coroutine::Event ownership_changed_{"the owner of an object"};
   std::size_t memory_bytes_ = 0;
   LongWaits long_waits_;
+  mutable std::uint64_t refused_cycle_count_ = 0;
+  mutable TimePoint cycle_told_at_{};
   ObjectSaver saver_;
   AlarmRunner alarms_;
   ReminderWatch reminders_;

@@ -189,7 +189,7 @@ class NodeBenchTest(unittest.TestCase):
         process = run(NODE_BENCH, "--quick", "--rounds=1", "--json")
         self.assertEqual(process.returncode, 0, process.stderr)
         found = {row["name"]: row for row in json.loads(process.stdout)["rows"]}
-        self.assertEqual(len(found), 4)
+        self.assertEqual(len(found), 5)
         for name, row in found.items():
             with self.subTest(row=name):
                 self.assertGreater(row["ours"], 0)
