@@ -94,10 +94,14 @@ class Context {
   // The object that is called; null when the caller has not named one.
   const ObjectTarget* object() const { return facts_->object; }
 
-  // When the call got its task; before that it waited in the queue.
+  // When the call got its task, or the turn of its object; before that it waited.
   TimePoint begun_at() const {
+    if (begun_late_at_ != TimePoint{}) return begun_late_at_;
     return facts_->begun_at == TimePoint{} ? facts_->arrived_at : facts_->begun_at;
   }
+  void set_begun_at(TimePoint time) { begun_late_at_ = time; }
+  // Whether it runs in a task of its own, and not within that of its caller.
+  bool has_own_task() const { return facts_->begun_at != TimePoint{}; }
   // When the request was read, and when the handler returned. The latter is for observers, and for
   // filters after next(): the first caller reads the clock, and the server's statistics use the
   // same reading.
@@ -108,6 +112,7 @@ class Context {
   }
   // The same without reading the clock: the epoch if returned_at() was never called.
   TimePoint returned_at_or_epoch() const { return returned_at_; }
+  TimePoint begun_late_at_{};  // Set after a wait.
 
  private:
   const Method* method_;

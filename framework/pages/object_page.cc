@@ -27,6 +27,7 @@
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/silent_shards.h"
 #include "framework/pages/detail/wait_chain.h"
+#include "framework/store/detail/store_gate.h"
 #include "framework/time/wall_clock.h"
 #include "net/http/percents.h"
 
@@ -49,6 +50,7 @@ struct ObjectReport {
   bool is_on_the_move = false;
   std::string silence = {};        // Its shard hangs: all that is known of it.
   bool hides_change = false;       // Withheld from callers until it is stored.
+  std::string store_trouble = {};  // What the store has said last, if a change is withheld.
   Json active = {};                // Null: not active.
   std::vector<Json> running = {};  // Or waiting without a turn; the earliest comes first.
   std::vector<Json> waiting = {};
@@ -182,6 +184,8 @@ ObjectReport report_of(const Shard& shard, std::string_view type, const std::str
     if (cell->is_active()) {
       report.active = active_json(*cell, time);
       report.hides_change = cell->hides_change();
+      const StoreGate* const store = shard.store_gate();
+      if (report.hides_change && store != nullptr) report.store_trouble = store->last_trouble();
     }
     add_visitors(report, *cell, shard, time);
     add_history(report, cell->history(), time);
@@ -245,6 +249,7 @@ std::string verdict_of(const Json& owner, const ObjectReport& report, const Wait
   }
   if (report.hides_change) {
     text += "; a change is withheld until it is stored, and storing it has failed";
+    if (!report.store_trouble.empty()) text += ": " + report.store_trouble;
   }
   const bool waits = !report.running.empty() || report.waiting_count > 0;
   return waits && !chain.ends.empty() ? text + ". " + chain.ends : text;

@@ -161,8 +161,10 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   }();
   // Errors of the handler are marked already.
   if (!result) result = std::move(result.error()).with_origin(Origin::runtime);
-  cell.history().add(method.full_name, result, turn.facts().arrived_at,
-                     coroutine::Scheduler::current().turn_time());
+  // The server of a call with a task of its own reads the clock at its end, too.
+  const TimePoint ended_at =
+      context.has_own_task() ? context.returned_at() : coroutine::Scheduler::current().turn_time();
+  cell.history().add(method.full_name, result, turn.facts().arrived_at, ended_at);
   if (!result && cell.is_active()) note_failure(cell);
   return result;
 }
@@ -177,13 +179,14 @@ void ObjectHost::note_failure(ObjectCell& cell) {
 [[gnu::always_inline]] inline Result<void> ObjectHost::begin(Turn& turn,
                                                              std::uint32_t failed_before,
                                                              const rpc::Method& method,
-                                                             const rpc::Context& context) {
+                                                             rpc::Context& context) {
   ObjectCell& cell = turn.cell();
   const bool may_wait =
       !cell.is_current() || cell.hides_change() || remembers(method, context.object()->request_id);
   if (may_wait || !turn.take_at_once(method.read_only)) {
     auto begun = wait_to_begin(turn, failed_before, method, context);
     if (!begun) return begun;
+    context.set_begun_at(coroutine::Scheduler::current().turn_time());
   }
   if (!cell.is_owned()) {
     ++cell.type().counts.moved_count;

@@ -207,7 +207,7 @@ class ObjectHost {
   Result<void> make_ready(ObjectCell& cell, std::uint32_t failed_before, Deadline deadline);
   // Takes a turn and makes the object ready for the handler.
   Result<void> begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
-                     const rpc::Context& context);
+                     rpc::Context& context);
   // The same for a call that has to wait for something.
   Result<void> wait_to_begin(Turn& turn, std::uint32_t failed_before, const rpc::Method& method,
                              const rpc::Context& context);

@@ -89,6 +89,7 @@ Result<void> CrossCall::serve() {
                                   .principal = &principal_,
                                   .trace = trace_,
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
+                                  .begun_at = coroutine::Scheduler::current().turn_time(),
                                   .object = &target_,
                                   .headers = &headers_};
   rpc::CallScope::enter({.deadline = rpc::CallScope::before(deadline_, facts.arrived_at),

@@ -104,6 +104,7 @@ auto StoreGate::observed(const char* name, const ObjectKey& key, Histogram& took
 
 void StoreGate::note(const Error& error) {
   ++unlogged_count_;
+  last_trouble_ = error.to_string();
   const TimePoint time = now();
   if (logged_at_ == TimePoint{} || time - logged_at_ >= log_interval) {
     logged_at_ = time;

@@ -99,6 +99,8 @@ class StoreGate final : public Store {
   std::string name() const override { return store_->name(); }
 
   const Statistics& statistics() const { return statistics_; }
+  // The last failure, as the store has told it, for operators: callers hear less. Empty: none yet.
+  const std::string& last_trouble() const { return last_trouble_; }
 
  private:
   template <typename T>
@@ -115,6 +117,7 @@ class StoreGate final : public Store {
   Log& log_;
   rpc::Tracer* const tracer_;
   Statistics statistics_;
+  std::string last_trouble_;
   TimePoint logged_at_{};
   std::uint64_t unlogged_count_ = 0;
   bool tries_ = false;
