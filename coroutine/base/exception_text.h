@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Describes the exception that is being handled, for errors and logs.
 //
-//   try {
-//     handle();
-//   } catch (...) {
-//     return Error(Code::internal, "the handler threw an exception" + exception_text());
-//   }
+//   // In a catch block.
+//   return Error(Code::internal, "the handler threw an exception" + exception_text());
 #pragma once
 
 #include <string>

@@ -2,12 +2,10 @@
 // Shortens a stack for people: the frames of corolane between two of the program's own become one
 // note, and so do those that repeat.
 //
-//   std::cout << to_text(folded(symbols.frames(trace)));
-//
-//     at corolane::coroutine::Mutex::lock (coroutine/sync/mutex.cc:21)
-//     at my_game::Guild::save (guild.cc:34)
-//     at my_game::Guild::donate (guild.cc:12)
-//     (9 frames of corolane)
+//   Symbols symbols;
+//   if (const auto task = scheduler.task(id)) {
+//     std::cout << to_text(folded(symbols.frames(task->trace)));
+//   }
 #pragma once
 
 #include <string_view>

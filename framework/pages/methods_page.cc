@@ -43,17 +43,17 @@ struct MethodRow {
   }
 };
 
-enum class Kind : std::uint8_t { service, object };
+enum class MethodKind : std::uint8_t { service, object };
 
 // By full name; all shards have the same methods. For a method of objects a server counts the
 // routing of its calls.
-using MethodRows = std::map<std::pair<std::string_view, Kind>, MethodRow>;
+using MethodRows = std::map<std::pair<std::string_view, MethodKind>, MethodRow>;
 
 void add_objects(const Shard& shard, MethodRows& rows) {
   if (shard.host() == nullptr) return;
   for (const auto& type : shard.host()->types()) {
     for (const HostedType::MethodRecord& record : type->method_records()) {
-      rows[{record.full_name, Kind::object}] = {
+      rows[{record.full_name, MethodKind::object}] = {
           .call_count = record.call_count,
           .running_count = record.running_count,
           .fault_count = record.fault_count,
@@ -67,13 +67,13 @@ void add_objects(const Shard& shard, MethodRows& rows) {
 MethodRows rows_of(const Shard& shard) {
   MethodRows rows;
   for (const auto& method : shard.rpc_server().statistics().methods) {
-    rows[{method.full_name, Kind::service}] = {.call_count = method.call_count,
-                                               .running_count = method.running_count,
-                                               .fault_count = method.fault_count(),
-                                               .refusal_count = method.refusal_count(),
-                                               .queue_time = method.queue_time,
-                                               .latency_us = method.latency_us,
-                                               .cost = method.cost};
+    rows[{method.full_name, MethodKind::service}] = {.call_count = method.call_count,
+                                                     .running_count = method.running_count,
+                                                     .fault_count = method.fault_count(),
+                                                     .refusal_count = method.refusal_count(),
+                                                     .queue_time = method.queue_time,
+                                                     .latency_us = method.latency_us,
+                                                     .cost = method.cost};
   }
   add_objects(shard, rows);
   return rows;
@@ -121,12 +121,12 @@ Json latency_buckets(const MethodRow& row) {
   return counts;
 }
 
-Json method_json(std::string_view name, Kind kind, const MethodRow& row) {
+Json method_json(std::string_view name, MethodKind kind, const MethodRow& row) {
   const rpc::MethodCost& cost = row.cost;
   const Duration waited = std::max(cost.run_time - cost.cpu, Duration::zero());
   const bool is_measured = cost.stack_count > 0;
   return {{"method", name},
-          {"kind", kind == Kind::object ? "object" : "service"},
+          {"kind", kind == MethodKind::object ? "object" : "service"},
           {"calls", row.call_count},
           {"running", row.running_count},
           {"errors", row.fault_count},

@@ -302,8 +302,8 @@ def kept_mutex(scene):
     explain = ("explain", f"Thing/{waiter}")
     waits = "Thing/TakeMutex runs .* waits for .*mutex"
     scene.command_says("explain", explain, waits, place_of("take_mutex"))
-    holds = rf'Thing/KeepMutex\("{holder}"\)'
-    scene.command_says("holder", explain, holds, place_of("keep_mutex"), waits)
+    holds = rf'held by task \d+ "faults\.Thing/KeepMutex" of Thing/{holder}'
+    scene.command_says("holder", explain, f"{waits}.*{holds}")
     scene.command_says("waits", ("waits",), "mutex", "Thing/TakeMutex")
 
 
@@ -352,7 +352,7 @@ def rare_deep_stack(scene):
     scene.start()
     scene.answer("DigOften", None, {"thing": "x", "number": 300})
     scene.log_says(
-        "log", one_line(" warning ", r"faults\.Thing/Dig", "stack", unless=STALL), within=5
+        "log", one_line(" warning ", r"faults\.\w+/Dig", "stack", unless=STALL), within=5
     )
 
 
