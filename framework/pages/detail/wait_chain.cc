@@ -111,7 +111,7 @@ std::string end_of(const WaitStep& step) {
       if (step.what == "sleep") return "the end of the sleep";
       if (step.what.contains("receive")) return "a value that is sent";
       if (step.what.contains("send")) return "room in the channel";
-      return "the " + escaped(step.what);
+      return (step.what.starts_with("the ") ? "" : "the ") + escaped(step.what);
     default:
       return {};
   }
