@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coroutine/scheduler.h"
+#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
@@ -331,7 +332,7 @@ TEST(ServerTest, AMethodRunsOnTheStackThatTheOperatorChose) {
   for (const auto& task : coroutine::Scheduler::current().tasks()) {
     if (task.name.contains("Sleep")) found_bytes = task.stack_size_bytes;
   }
-  EXPECT_EQ(found_bytes, size_bytes);
+  EXPECT_EQ(found_bytes, size_bytes * coroutine::detail::stack_size_factor);
   EXPECT_TRUE(call.join(Deadline::never()));
 }
 

@@ -20,6 +20,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "coroutine/testing/sanitizers.h"
 #include "coroutine/virtual_time.h"
 #include "test/coroutine/emulation.h"
 
@@ -185,6 +186,7 @@ void expect_calls_of_sleeper(void (*act)()) {
 
 TEST_F(UnwindTest, WalksAThreadThatSleepsInASystemCall) {
   if (test::is_emulated()) GTEST_SKIP() << "the kernel tells of the emulator";
+  if (test::under_sanitizer) GTEST_SKIP() << "a fault in a walk confuses the sanitizer";
   expect_calls_of_sleeper([] {
     char byte = 0;
     is_there = true;
@@ -195,6 +197,7 @@ TEST_F(UnwindTest, WalksAThreadThatSleepsInASystemCall) {
 // Its frame is found by the frame pointer alone, which the kernel does not tell.
 TEST_F(UnwindTest, WalksAThreadThatSleepsBelowAFrameOfVariableSize) {
   if (test::is_emulated()) GTEST_SKIP() << "the kernel tells of the emulator";
+  if (test::under_sanitizer) GTEST_SKIP() << "a fault in a walk confuses the sanitizer";
   expect_calls_of_sleeper([] {
     static volatile std::size_t size = 100;
     auto* const bytes = static_cast<char*>(__builtin_alloca(size));
