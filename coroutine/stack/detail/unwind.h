@@ -24,7 +24,8 @@ std::size_t unwind_suspended(const void* frame, std::span<std::uintptr_t> addres
 // those of before, of after, or too few. Its frame pointer is unknown, and is searched for on the
 // stack, so a stack that holds the remains of another call may yield a frame too many. Runs on the
 // caller's stack, in microseconds to a few milliseconds; needs a scheduler that has run in this
-// process, as unwind_interrupted() does. With the address sanitizer it yields the first frame alone.
+// process, as unwind_interrupted() does. With the address sanitizer it yields the first frame
+// alone.
 std::size_t unwind_sleeping(std::uintptr_t instruction, std::uintptr_t stack_pointer,
                             std::uintptr_t stack_end, std::span<std::uintptr_t> addresses);
 

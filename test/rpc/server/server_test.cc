@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "coroutine/scheduler.h"
-#include "coroutine/stack/detail/sanitizer.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "coroutine/virtual_time.h"
@@ -320,7 +319,8 @@ std::ptrdiff_t count_of_tasks(std::string_view name) {
 }
 
 TEST(ServerTest, AMethodRunsOnTheStackThatTheOperatorChose) {
-  constexpr std::size_t size_bytes = 256 * 1024;
+  // More than a sanitizer gives to every task.
+  constexpr std::size_t size_bytes = 512 * 1024;
   rpc::StackSizes sizes;
   sizes.set("corolane.test.Echo/Sleep", size_bytes);
   EchoWorld world({.stack_sizes = sizes});
@@ -332,7 +332,7 @@ TEST(ServerTest, AMethodRunsOnTheStackThatTheOperatorChose) {
   for (const auto& task : coroutine::Scheduler::current().tasks()) {
     if (task.name.contains("Sleep")) found_bytes = task.stack_size_bytes;
   }
-  EXPECT_EQ(found_bytes, size_bytes * coroutine::detail::stack_size_factor);
+  EXPECT_GE(found_bytes, size_bytes);
   EXPECT_TRUE(call.join(Deadline::never()));
 }
 
