@@ -161,9 +161,12 @@ Result<void> ObjectHost::serve(HostedType& type, const rpc::Method& method,
   }();
   // Errors of the handler are marked already.
   if (!result) result = std::move(result.error()).with_origin(Origin::runtime);
-  // The server of a call with a task of its own reads the clock at its end, too.
+  // The time of the turn would hide what a handler has computed. A call of a client, or of another
+  // shard, is worth a look at the clock; one of another node or of this task is not.
+  const bool reads_clock =
+      context.has_own_task() && (context.door() == rpc::Door::clients || context.peer().empty());
   const TimePoint ended_at =
-      context.has_own_task() ? context.returned_at() : coroutine::Scheduler::current().turn_time();
+      reads_clock ? context.returned_at() : coroutine::Scheduler::current().turn_time();
   cell.history().add(method.full_name, result, turn.facts().arrived_at, ended_at);
   if (!result && cell.is_active()) note_failure(cell);
   return result;
