@@ -23,9 +23,13 @@ class Mutex {
  public:
   // `name` is what introspection shows of the waiting tasks, with the place where the mutex was
   // made: for a member that is the class. It outlives the mutex.
-  explicit Mutex(const char* name = "mutex",
+  explicit Mutex(const char* name,
                  const std::source_location& site = std::source_location::current())
       : waiters_(name, site) {}
+  // Not explicit: a struct that has a mutex may be made by `{}`.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Mutex(const std::source_location& site = std::source_location::current())
+      : Mutex("mutex", site) {}
   ~Mutex();
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;

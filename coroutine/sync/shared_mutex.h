@@ -28,10 +28,13 @@ namespace corolane::coroutine {
 
 class SharedMutex {
  public:
-  // As for a Mutex.
-  explicit SharedMutex(const char* name = "shared mutex",
+  // They take the same as those of a Mutex, for the same reasons.
+  explicit SharedMutex(const char* name,
                        const std::source_location& site = std::source_location::current())
       : waiters_(name, site) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  SharedMutex(const std::source_location& site = std::source_location::current())
+      : SharedMutex("shared mutex", site) {}
   ~SharedMutex();
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;

@@ -7,12 +7,26 @@
 #include <mutex>
 #include <vector>
 
+#include "coroutine/sync/shared_mutex.h"
 #include "coroutine/task_group.h"
 
 namespace corolane::coroutine {
 namespace {
 
 using namespace std::chrono_literals;
+
+TEST(MutexTest, AStructThatHasOneIsMadeByBraces) {
+  struct Guild {
+    Mutex lock;
+    SharedMutex members_lock;
+    int gold = 0;
+  };
+  Guild guild{};
+  Guild rich{};
+  rich.gold = 3;
+  const std::scoped_lock both(guild.lock, rich.lock);
+  EXPECT_EQ(guild.gold + rich.gold, 3);
+}
 
 TEST(MutexTest, TryLockFailsWhileAnotherTaskHoldsIt) {
   Mutex mutex;
