@@ -252,6 +252,7 @@ class Node {
   Result<net::Endpoint> listen_on_shards(const net::Endpoint& endpoint, std::string_view key,
                                          Listen listen);
   void warn_of_open_methods();
+  void warn_of_unknown_stacks();
   Member member() const;
   bool is_alone() const;
   Result<void> drain(Deadline deadline);

@@ -2,7 +2,9 @@
 // The start of a node: what opens, in which order, and what is wrong when something does not.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -90,6 +92,7 @@ Result<void> Node::start() {
   }
   starting_ = false;
   warn_of_open_methods();
+  warn_of_unknown_stacks();
   log_.info("node serves", {{"name", config_.name},
                             {"version", version()},
                             {"listen", to_string(endpoints_.clients)},
@@ -412,6 +415,27 @@ void Node::warn_of_open_methods() {
   if (config_.clients.public_methods_only || is_near) return;
   log_.warning("clients on other machines may call all methods, public or not",
                {{"key", "node.clients.public_methods_only"}});
+}
+
+// One configuration may serve nodes with different services, so that is no error.
+void Node::warn_of_unknown_stacks() {
+  if (config_.stacks.methods.empty()) return;
+  std::set<std::string, std::less<>> served;
+  static_cast<void>(shards_->on_each([&](const Shard& shard) -> Result<void> {
+    if (shard.index() != 0) return {};
+    for (const rpc::Service* const service : shard.rpc_server().services()) {
+      for (const rpc::Method& method : service->methods()) served.emplace(method.full_name);
+    }
+    return {};
+  }));
+  for (const HostedObjects& objects : objects_) {
+    for (const rpc::Method& method : objects.type.methods) served.emplace(method.full_name);
+  }
+  for (const MethodStackConfig& wanted : config_.stacks.methods) {
+    if (served.contains(wanted.method)) continue;
+    log_.warning("a stack is configured for a method that this node does not serve",
+                 {{"key", "node.stacks.methods"}, {"method", wanted.method}});
+  }
 }
 
 }  // namespace corolane::framework

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -257,6 +258,23 @@ TEST_F(NodeTest, ANodeWhoseClientsCouldCallNothingDoesNotStart) {
   EXPECT_THAT(started.error().message(),
               AllOf(HasSubstr("test.Secret"), HasSubstr("(corolane.method).public = true"),
                     HasSubstr("node.clients.public_methods_only: false")));
+}
+
+TEST_F(NodeTest, AStackForAMethodThatIsNotServedIsTold) {
+  NodeConfig with_stacks = config();
+  for (const char* method : {"corolane.test.Slow/Wait", "corolane.test.Slow/Wiat"}) {
+    with_stacks.stacks.methods.push_back({.method = method, .size = {.count = 128 * 1024}});
+  }
+  auto node = make(with_stacks);
+  node->serve(SlowService());
+  ASSERT_TRUE(node->start());
+  const auto told = [&](const std::string& method) {
+    return std::ranges::count_if(lines_, [&](const std::string& line) {
+      return line.contains("a stack is configured") && line.contains(method);
+    });
+  };
+  EXPECT_EQ(told("Slow/Wiat"), 1);
+  EXPECT_EQ(told("Slow/Wait"), 0);
 }
 
 TEST_F(NodeTest, ANodeThatServesNothingStarts) { EXPECT_TRUE(make(config())->start()); }
