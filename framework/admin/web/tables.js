@@ -269,13 +269,15 @@ function amount(name, value) {
   return Number.isInteger(value) ? value.toLocaleString('en') : digits(value);
 }
 
-// Folders of the runtime and the system: what a reader looks for is elsewhere.
-const notOfProgram = /^(\/usr\/|\.\.\/|build\/|config\/|coroutine\/|framework\/|net\/|rpc\/)/;
+// Files of the system and of generated code: what a reader looks for is elsewhere.
+const notOfProgram = /^(\/usr\/|\.\.\/)|\.corolane\./;
 
 // Shows the innermost frame of the program, else the innermost one; all of them unfold.
 function foldedStack(frames, name) {
   const {function: called, file, line} =
-      frames.find(frame => frame.file && !notOfProgram.test(frame.file)) ?? frames[0];
+      frames.find(frame => frame.file && !notOfProgram.test(frame.file) &&
+                           !ofRuntime.test(frame.function)) ??
+      frames[0];
   const title = called.replaceAll('(anonymous namespace)::', '').split('(')[0];
   const made = element(
       'details', {}, element('summary', {}, title, ' ',

@@ -2,23 +2,21 @@
 #include "framework/pages/detail/silent_shards.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
+#include "coroutine/inspect/folded_frames.h"
 #include "coroutine/inspect/symbols.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 
 namespace corolane::framework::detail {
 namespace {
 
-// The place at fault is in the program: neither in the system, nor in the runtime that it calls.
-// Libraries of the compiler have names that begin with "../".
+// The place at fault is in the program: neither in the system, whose compiler's libraries have
+// names that begin with "../", nor in the runtime, nor in code that its plugin has generated.
 bool is_of_program(const coroutine::SourceFrame& frame) {
-  constexpr std::array<std::string_view, 7> others = {"/usr/",      "../",  "config/", "coroutine/",
-                                                      "framework/", "net/", "rpc/"};
-  return !frame.file.empty() && std::ranges::none_of(others, [&](std::string_view other) {
-    return frame.file.starts_with(other);
-  });
+  return !frame.file.empty() && !frame.file.starts_with("/usr/") &&
+         !frame.file.starts_with("../") && !frame.file.contains(".corolane.") &&
+         !coroutine::is_of_corolane(frame.function);
 }
 
 std::string place_of(Node& node, const coroutine::StackTrace& trace) {
