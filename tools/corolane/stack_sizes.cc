@@ -128,6 +128,11 @@ void read_pairs(std::string_view line, Listed& listed) {
 Result<std::vector<Listed>> listed_methods(const Lines& lines, const Block& block) {
   std::vector<Listed> all;
   for (std::size_t i = block.begin + 1; i < block.end; ++i) {
+    if (lines[i].contains('#')) {
+      return Error(Code::failed_precondition,
+                   "line " + std::to_string(i + 1) +
+                       ": this comment would be lost; put it above node.stacks.methods first");
+    }
     if (is_silent(lines[i])) continue;
     if (lines[i][indent_of(lines[i])] == '-') all.emplace_back();
     if (!all.empty()) read_pairs(lines[i], all.back());
@@ -170,18 +175,23 @@ Outcome read_configuration(const std::string& path) {
   return std::move(text).str();
 }
 
-// Replaces the file as a whole, or leaves it as it is.
+// Replaces the file as a whole, or leaves it as it is. A symbolic link stays one: its target is
+// replaced.
 Outcome write_configuration(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  std::ofstream file(draft, std::ios::binary);
-  file << text << std::flush;
+  namespace fs = std::filesystem;
   std::error_code failure;
-  if (file)
-    std::filesystem::permissions(draft, std::filesystem::status(path).permissions(), failure);
-  if (file && !failure) std::filesystem::rename(draft, path, failure);
-  if (file && !failure) return std::string();
+  const fs::path target = fs::canonical(path, failure);
+  const fs::path draft = target.string() + ".new";
+  if (!failure) {
+    std::ofstream file(draft, std::ios::binary);
+    file << text << std::flush;
+    if (!file) failure = std::make_error_code(std::errc::io_error);
+  }
+  if (!failure) fs::permissions(draft, fs::status(target).permissions(), failure);
+  if (!failure) fs::rename(draft, target, failure);
+  if (!failure) return std::string();
   std::error_code ignored;
-  std::filesystem::remove(draft, ignored);
+  fs::remove(draft, ignored);
   return failed("corolane: cannot write " + path);
 }
 

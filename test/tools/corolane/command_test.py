@@ -473,8 +473,10 @@ class PagesTest(CommandTest):
             }
         ).encode()
         with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "target.yaml"
+            target.write_text("node:\n  name: one  # ours\n")
             path = Path(folder) / "chess.yaml"
-            path.write_text("node:\n  name: one  # ours\n")
+            path.symlink_to(target)
             told = corolane("stacks", self.address, "--apply", str(path))
             self.assertEqual(
                 told.stdout,
@@ -486,6 +488,7 @@ class PagesTest(CommandTest):
                 "node:\n  stacks:\n    methods:\n"
                 "      - {method: chess.Game/Move, size: 128KiB}\n  name: one  # ours\n",
             )
+            self.assertTrue(path.is_symlink())
             missing = corolane("stacks", self.address, "--apply", f"{folder}/no.yaml")
             self.assertEqual(missing.returncode, 1)
             self.assertIn("cannot read", missing.stderr)

@@ -112,6 +112,9 @@ TEST(StackSizesTest, AListAtTheDepthOfItsKeyIsRead) {
 TEST(StackSizesTest, WhatOnlyAPersonCanEditIsRefused) {
   EXPECT_THAT(edited("node: {name: one}\n"), HasSubstr("error: line 1: \"node\" has its value"));
   EXPECT_THAT(edited("node:\n  stacks: {count_max: 5000}\n"), HasSubstr("error: line 2"));
+  EXPECT_THAT(edited("node:\n  stacks:\n    methods:\n      # deep\n      - {method: a.B/C, "
+                     "size: 16KiB}\n"),
+              HasSubstr("error: line 4: this comment would be lost"));
   EXPECT_THAT(edited("node:\n  stacks:\n    methods:\n      - {name: a.B/C}\n"),
               HasSubstr("is not {method: NAME, size: SIZE}"));
 }
