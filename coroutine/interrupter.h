@@ -78,7 +78,7 @@ class Interrupter {
 
   std::mutex one_at_a_time_;
   std::atomic<pid_t> thread_ = 0;  // 0: no thread to interrupt.
-  detail::RunningPlace running_;   // Of that thread.
+  detail::RunningPlace running_;   // Where that thread keeps its task.
   std::atomic<State> state_ = State::idle;
   sem_t answered_;
   InterruptionNote note_ = nullptr;

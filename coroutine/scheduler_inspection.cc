@@ -54,7 +54,7 @@ Deadline wait_deadline_of(const detail::TaskControl& task) {
   return wait == nullptr ? Deadline::never() : wait->deadline();
 }
 
-// What an ended task has left at the top of its idle stack.
+// An ended task leaves these at the top of its idle stack.
 struct LastTask {
   std::array<char, detail::TaskTop::name_size_max> name;
   std::size_t name_size = 0;

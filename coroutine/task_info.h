@@ -94,7 +94,7 @@ struct TaskInfo {
   std::size_t stack_used_bytes = 0;  // In its present wait; 0 unless suspended.
   StackTrace trace = {};             // Where it is now; empty unless asked for.
   std::optional<Awaited> awaited = {};
-  Deadline wait_deadline = Deadline::never();  // Of its present wait.
+  Deadline wait_deadline = Deadline::never();  // When its present wait ends at the latest.
   // The number of its scheduler, set by code that shows the tasks of several ones.
   std::uint32_t scheduler = 0;
 

@@ -56,7 +56,7 @@ std::size_t recursion_of(void* context) {
   return count;
 }
 
-// What the task would have needed, and a reserve for what its function calls.
+// Returns the stack that the task asked for, and a reserve for what its function calls.
 std::size_t enough_bytes(const TaskControl& task, const void* address, const void* context) {
   constexpr std::size_t reserve_bytes_min = 8 * 1024;
   const auto* lowest = static_cast<const std::byte*>(address);

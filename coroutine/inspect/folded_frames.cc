@@ -41,7 +41,7 @@ std::vector<SourceFrame> without_repetitions(std::vector<SourceFrame> frames) {
     std::size_t count = 1;
     for (; size <= std::min(group_size_max, all.size() - at); ++size) {
       count = repetitions(all.subspan(at), size);
-      // What stands there twice is shorter than a note about it.
+      // A frame that stands there twice is shorter than a note about it.
       if (count * size >= size + 2) break;
       count = 1;
     }
@@ -96,7 +96,7 @@ bool is_of_corolane(std::string_view function) {
   constexpr std::string_view root = "corolane::";
   if (!function.starts_with(root)) return false;
   function.remove_prefix(root.size());
-  // What users write in our namespace, such as our own services, is their program.
+  // Users may write in our namespace, too, as our own services do: that is their program.
   constexpr std::array<std::string_view, 10> rooms = {
       "coroutine::", "net::",   "rpc::",   "framework::", "config::",
       "detail::",    "Result<", "Error::", "Deadline::",  "check"};
