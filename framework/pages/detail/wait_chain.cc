@@ -92,6 +92,10 @@ std::string_view kind_text(Kind kind) {
   return names.at(static_cast<std::size_t>(kind));
 }
 
+bool is_sleep(const WaitStep& step) {
+  return step.kind == Kind::waits && step.what == "sleep" && !step.deadline.is_never();
+}
+
 // What would end the last step of a chain.
 std::string end_of(const WaitStep& step) {
   switch (step.kind) {
@@ -108,7 +112,9 @@ std::string end_of(const WaitStep& step) {
     case Kind::call:
       return "the reply";
     case Kind::waits:
-      if (step.what == "sleep") return "the end of the sleep";
+      if (is_sleep(step)) {
+        return "the end of the sleep in " + seconds_text(step.deadline.remaining());
+      }
       if (step.what.contains("receive")) return "a value that is sent";
       if (step.what.contains("send")) return "room in the channel";
       return (step.what.starts_with("the ") ? "" : "the ") + escaped(step.what);
@@ -133,8 +139,9 @@ Json link_json(const WaitStep& step, const std::string& object, const Node& node
           {"made_at", step.site ? Json(site_text(*step.site)) : Json()},
           {"holder", address(step.holder)},
           {"ends_with", end_of(step)},
-          {"deadline_seconds",
-           step.deadline.is_never() ? Json() : Json(in_seconds(step.deadline.remaining()))}};
+          {"deadline_seconds", step.deadline.is_never() || is_sleep(step)
+                                   ? Json()
+                                   : Json(in_seconds(step.deadline.remaining()))}};
 }
 
 Json silent_link(const std::string& object, const std::string& node, const std::string& text) {
