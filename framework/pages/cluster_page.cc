@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -18,6 +20,7 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/detail/cluster_waits.h"
+#include "framework/node/detail/node_history.h"
 #include "framework/node/node.h"
 #include "framework/pages/detail/far_page.h"
 #include "framework/pages/detail/page.h"
@@ -35,8 +38,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t part_rows_max = 20;
 constexpr std::size_t method_rows_max = 300;
 constexpr std::uint32_t asked_waits_max = 200;
-// Calls are counted for so long, unless the page was read before.
-constexpr Duration count_time = 100ms;
+// Rates and latencies are those of the last seconds that the node's history has.
+constexpr std::chrono::seconds recent_time(5);
 constexpr std::size_t asked_at_once_max = 64;
 
 // --- What a node tells of itself
@@ -54,10 +57,76 @@ Json first_of(const Json& rows, std::size_t count) {
   return first;
 }
 
-double call_count_of(const Json& methods) {
-  double count = 0;
-  for (const Json& method : methods.elements()) count += method.at("calls").number();
-  return count;
+constexpr std::array<std::string_view, 7> recent_keys = {
+    "calls_per_second", "errors_per_second", "refusals_per_second", "p99_seconds", "cpu",
+    "memory_bytes",     "loop_delay_seconds"};
+
+// The last samples of a node's history. What they do not tell is null.
+class RecentSamples {
+ public:
+  explicit RecentSamples(const History& history)
+      : history_(history), view_(history.view(recent_time, history.second_count)) {}
+
+  Json mean(std::string_view series) const {
+    const Known known = read(series);
+    return known.count == 0 ? Json() : Json(rounded(known.sum / known.count, 1'000));
+  }
+  Json max(std::string_view series) const {
+    const Known known = read(series);
+    return known.count == 0 ? Json() : Json(known.max);
+  }
+  // Of all series with names that begin so.
+  Json sum_of_means(std::string_view prefix) const {
+    double sum = 0;
+    bool is_known = false;
+    for (const History::Series& series : history_.series()) {
+      if (!series.name.starts_with(prefix)) continue;
+      const Json one = mean(series.name);
+      if (one.is_null()) continue;
+      sum += one.number();
+      is_known = true;
+    }
+    return is_known ? Json(rounded(sum, 1'000)) : Json();
+  }
+
+ private:
+  struct Known {
+    double sum = 0;
+    double max = 0;
+    int count = 0;
+  };
+
+  Known read(std::string_view name) const {
+    Known known;
+    const auto found = std::ranges::find(history_.series(), name, &History::Series::name);
+    if (found == history_.series().end()) return known;
+    std::vector<float> samples(view_.count);
+    history_.read(static_cast<std::size_t>(found - history_.series().begin()), view_, samples);
+    for (const float sample : samples) {
+      if (std::isnan(sample)) continue;
+      known.sum += sample;
+      known.max = std::max(known.max, static_cast<double>(sample));
+      ++known.count;
+    }
+    return known;
+  }
+
+  const History& history_;
+  const History::View view_;
+};
+
+void add_recent(Json& json, const Node& node) {
+  if (node.history() == nullptr) return;
+  const RecentSamples recent(node.history()->history());
+  json["calls_per_second"] = recent.mean("calls");
+  json["errors_per_second"] = recent.mean("errors");
+  json["refusals_per_second"] = recent.mean("refusals");
+  json["p99_seconds"] = recent.max("call_time/p99");
+  json["loop_delay_seconds"] = recent.max("loop_delay");
+  if (const Json bytes = recent.max("memory"); !bytes.is_null()) {
+    json["memory_bytes"] = static_cast<std::uint64_t>(bytes.number());
+  }
+  json["cpu"] = recent.sum_of_means("cpu/");
 }
 
 std::string state_of(const Node& node) {
@@ -131,26 +200,20 @@ Json waits_of_node(Node& node) {
 }
 
 Json self_json(Node& node) {
-  const Json before = page_rows(node, "/methods", "methods");
-  const TimePoint begin = now();
-  static_cast<void>(coroutine::sleep_for(count_time));  // A cancelled caller continues at once.
-  const Json methods = page_rows(node, "/methods", "methods");
-  const double seconds = in_seconds(now() - begin);
-  const double calls = call_count_of(methods) - call_count_of(before);
   Json json = {{"name", node.config().name},
                {"state", state_of(node)},
                {"version", version()},
                {"address", to_string(node.endpoints().clients)},
                {"admin", to_string(node.endpoints().admin)},
                {"uptime_seconds", in_seconds(now() - node.created_at())},
-               {"calls_per_second", seconds > 0 ? Json(rounded(calls / seconds, 10)) : Json()},
                {"shards", node.shard_count()},
                {"types", page_rows(node, "/objects", "types")},
-               {"methods", first_of(methods, method_rows_max)},
+               {"methods", first_of(page_rows(node, "/methods", "methods"), method_rows_max)},
                {"slowest", first_of(page_rows(node, "/slow", "slowest"), part_rows_max)},
                {"waits", waits_of_node(node)},
                {"stalls", stalls_of(node)},
                {"connections", connections_of(node)}};
+  add_recent(json, node);
   name_silent_shards(json, node, node.silent_shards());
   return json;
 }
@@ -205,19 +268,22 @@ Json member_json(const Asked& asked) {
   }
   const Json& answer = *asked.answer;
   const bool drains = member != nullptr && member->is_draining;
-  double active = 0;
-  for (const Json& type : answer.at("types").elements()) active += type.at("active").number();
-  return {{"name", answer.at("name")},
-          {"state", drains && answer.at("state").text() == "serving" ? Json("draining")
-                                                                     : answer.at("state")},
-          {"version", answer.at("version")},
-          {"address", answer.at("address")},
-          {"admin", answer.at("admin")},
-          {"uptime_seconds", answer.at("uptime_seconds")},
-          {"calls_per_second", answer.at("calls_per_second")},
-          {"shards", answer.at("shards")},
-          {"objects", active},
-          {"note", note_of(answer)}};
+  std::uint64_t active = 0;
+  for (const Json& type : answer.at("types").elements()) {
+    active += static_cast<std::uint64_t>(type.at("active").number());
+  }
+  Json json = {{"name", answer.at("name")},
+               {"state", drains && answer.at("state").text() == "serving" ? Json("draining")
+                                                                          : answer.at("state")},
+               {"version", answer.at("version")},
+               {"address", answer.at("address")},
+               {"admin", answer.at("admin")},
+               {"uptime_seconds", answer.at("uptime_seconds")},
+               {"shards", answer.at("shards")},
+               {"objects", active},
+               {"note", note_of(answer)}};
+  for (const std::string_view key : recent_keys) json[key] = answer.at(key);
+  return json;
 }
 
 // The rows of all nodes with the names of those, the largest first.
@@ -292,8 +358,10 @@ std::string part_text(const Json& rows, std::string_view legend) {
 std::string whole_cluster_text(const Json& page) {
   return table_text(page.at("members"),
                     "MEMBER: name, STATE: state, VERSION: version, ADDRESS: address, "
-                    "ADMIN: admin, UPTIME: uptime_seconds, CALLS/S: calls_per_second, "
-                    "SHARDS: shards, OBJECTS: objects, NOTE: note") +
+                    "ADMIN: admin, UPTIME: uptime_seconds, SHARDS: shards, OBJECTS: objects, "
+                    "CALLS/S: calls_per_second, ERRORS/S: errors_per_second, "
+                    "REFUSALS/S: refusals_per_second, P99: p99_seconds, CPU: cpu, "
+                    "MEMORY: memory_bytes, LOOP DELAY: loop_delay_seconds, NOTE: note") +
          part_text(page.at("types"),
                    "TYPE: type, NODE: node, ACTIVE: active, BYTES: memory_bytes, "
                    "UNSAVED: unsaved, CALLS: calls, REFUSED: refused, PARTITIONS: partitions") +

@@ -311,6 +311,26 @@ TEST_F(ExplainTest, TheClusterIsOnOnePage) {
               ContainsRegex("\nTYPE +NODE +ACTIVE .*\ncorolane.test.Puppet +"));
 }
 
+TEST_F(ExplainTest, EachMemberHasTheFiguresOfItsLastSeconds) {
+  for (auto& node : nodes_) node->keep_history();
+  const auto slow = id_on(1, "slow", [](Puppet&) { return coroutine::sleep_for(300ms); });
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(call(nodes_[0]->router(), slow));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  const ExplainJson page =
+      test::json_page(network_, nodes_[2]->endpoints().admin, "/cluster?format=json");
+  const ExplainJson& callee = page["members"][1];
+  EXPECT_NEAR(callee["calls_per_second"].get<double>(), 4.0 / 5, 0.3);
+  EXPECT_EQ(callee["errors_per_second"], 0.0);
+  EXPECT_EQ(callee["refusals_per_second"], 0.0);
+  EXPECT_NEAR(callee["p99_seconds"].get<double>(), 0.3, 0.03);
+  EXPECT_GT(callee["memory_bytes"].get<double>(), 1e6);
+  EXPECT_GE(callee["cpu"].get<double>(), 0.0);
+  EXPECT_LT(callee["loop_delay_seconds"].get<double>(), 0.4);
+  EXPECT_TRUE(page["members"][0]["p99_seconds"].is_null()) << page["members"][0];
+  EXPECT_THAT(text(0, "/cluster"), ContainsRegex("^MEMBER .* CALLS/S +ERRORS/S .* P99 +CPU +MEM"));
+}
+
 TEST_F(ExplainTest, ANodeThatDoesNotAnswerIsARowOfTheCluster) {
   network_.set_latency(2s);
   const TimePoint begin = now();
