@@ -35,6 +35,8 @@ class TaskRef {
     if (control_ != nullptr && top_->id == id_) control_->cancel();
   }
   explicit operator bool() const { return control_ != nullptr; }
+  // 0 without a task.
+  TaskId id() const { return id_; }
 
  private:
   friend class TaskGroup;

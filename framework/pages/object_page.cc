@@ -225,6 +225,24 @@ Json owner_json(const Node& node, const std::string& type, Partition partition,
           {"is_on_the_move", report.is_on_the_move}};
 }
 
+// What the work does with which the chain begins, or the oldest.
+std::string first_clause_of(const ObjectReport& report, const WaitChain& chain, bool is_active) {
+  const auto links = chain.links.elements();
+  const Json none;
+  const Json& link = links.empty() ? none : links.front();
+  const std::string_view kind = link.at("kind").text();
+  if (kind == "reminder" || kind == "event") return std::string(link.at("text").text());
+  const auto found = std::ranges::find_if(report.running, [&link](const Json& row) {
+    return cell_text(row.at("task")) == cell_text(link.at("task"));
+  });
+  const Json& first = found == report.running.end() ? report.running.front() : *found;
+  const char* const does = kind == "outside" ? " is outside of its turn for "
+                           : is_active       ? " runs for "
+                                             : " activates it for ";
+  return cell_text(first.at("method")) + does + seconds_text(first.at("seconds")) +
+         (chain.rest.empty() ? ", waits for " + cell_text(first.at("waiting_for")) : "");
+}
+
 // Says in one to three sentences what an operator would conclude from the rest.
 std::string verdict_of(const Json& owner, const ObjectReport& report, const WaitChain& chain) {
   if (!owner.at("is_here").is_true()) {
@@ -237,10 +255,8 @@ std::string verdict_of(const Json& owner, const ObjectReport& report, const Wait
   const bool is_active = !report.active.is_null();
   std::string text = is_active ? "active" : "not active: the next call loads it";
   if (!report.running.empty()) {
-    const Json& first = report.running.front();
-    text = cell_text(first.at("method")) + (is_active ? " runs for " : " activates it for ") +
-           seconds_text(first.at("seconds")) + ", " +
-           (chain.rest.empty() ? "waits for " + cell_text(first.at("waiting_for")) : chain.rest);
+    text = first_clause_of(report, chain, is_active);
+    if (!chain.rest.empty()) text += ", " + chain.rest;
   } else if (const Json& idle = report.active.at("idle_seconds"); !idle.is_null()) {
     text = "idle for " + seconds_text(idle);
   }

@@ -105,6 +105,13 @@ ReminderTable::Entry* ReminderTable::find_entry(std::string_view name) {
   return found == entries_.end() ? nullptr : &*found;
 }
 
+std::optional<ReminderTable::Next> ReminderTable::next() const {
+  const auto earliest = std::ranges::min_element(
+      entries_, {}, [](const Entry& entry) { return entry.pace.next_time(); });
+  if (earliest == entries_.end()) return std::nullopt;
+  return Next{.name = earliest->name, .in = earliest->pace.next_time() - runner_.clock().now()};
+}
+
 std::optional<WallTime> ReminderTable::wake_at() const {
   if (entries_.empty()) return {};
   const auto next = [](const Entry& entry) { return entry.pace.next_time(); };
@@ -183,7 +190,9 @@ void ReminderTable::run_due() {
   Reminder reminder = due->pace.begin(time);
   reminder.name = name;
   ++owner_.counts().reminder_count;
+  running_ = name;
   auto done = owner_.remind(reminder);
+  running_.clear();
   due = find_entry(name);
   if (due == nullptr || due->generation != generation) return;
   if (!done) {

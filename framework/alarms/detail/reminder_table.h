@@ -49,6 +49,15 @@ class ReminderTable {
   // The one that has failed most often in a row; nothing when none has.
   std::optional<Failing> failing() const;
 
+  // The one that runs now; empty: none.
+  const std::string& running() const { return running_; }
+  struct Next {
+    std::string name;
+    Duration in;  // Negative when it is late.
+  };
+  // The earliest; nothing when there are none.
+  std::optional<Next> next() const;
+
   // The time of the next reminder, at which the object is woken if it sleeps.
   std::optional<WallTime> wake_at() const;
   Result<void> load(const ObjectRecord& record);
@@ -80,6 +89,7 @@ class ReminderTable {
   AlarmOwner& owner_;
   std::vector<Entry> entries_;
   std::uint64_t last_generation_ = 0;
+  std::string running_;
   std::shared_ptr<ReminderAlarm> alarm_;  // Null until there is a reminder.
 };
 

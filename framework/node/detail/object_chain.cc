@@ -43,7 +43,10 @@ class ChainSearch {
   }
 
  private:
-  WaitStep& add(WaitStep step) { return chain_.steps.emplace_back(std::move(step)); }
+  WaitStep& add(WaitStep step) {
+    step.of = of_;
+    return chain_.steps.emplace_back(std::move(step));
+  }
 
   void follow_object(std::string_view type, const std::string& id) {
     const HostedType* const hosted =
@@ -65,6 +68,7 @@ class ChainSearch {
                           .time = time_ - visitor.since(),
                           .task = visitor.task(),
                           .deadline = visitor.facts().deadline});
+    describe_own_work(runs, visitor, cell);
     if (visitor.stage() == Stage::outside) runs.kind = Kind::outside;
     if (visitor.stage() == Stage::inside && !cell.is_active()) runs.kind = Kind::loads;
     if (follow_call(visitor.out_calls(), visitor.task())) return;
@@ -76,7 +80,23 @@ class ChainSearch {
     if (visitor.out_calls() != nullptr) {
       return static_cast<void>(follow_call(visitor.out_calls(), visitor.out_calls()->task()));
     }
-    if (task) follow_wait(*task);
+    if (task) follow_wait(*task, &cell);
+  }
+
+  // Which reminder or publication the visitor has come for, if it has.
+  static void describe_own_work(WaitStep& runs, const ObjectVisitor& visitor,
+                                const ObjectCell& cell) {
+    const ObjectAlarms* const alarms = cell.known_alarms();
+    if (alarms != nullptr && !alarms->reminders.running().empty() &&
+        runs.what.ends_with("/reminder")) {
+      runs.kind = Kind::reminder;
+      runs.what = alarms->reminders.running();
+    }
+    for (const auto& follower : cell.followers()) {
+      if (follower->task() != visitor.task() || follower->source() == nullptr) continue;
+      runs.kind = Kind::event;
+      runs.object = {.type = follower->source()->type, .id = follower->source()->id};
+    }
   }
 
   // The call among these that the task waits for.
@@ -113,7 +133,8 @@ class ChainSearch {
     return true;
   }
 
-  void follow_wait(const coroutine::TaskInfo& task) {
+  // `cell` is the object for which the task works; null: unknown.
+  void follow_wait(const coroutine::TaskInfo& task, const ObjectCell* cell = nullptr) {
     if (chain_.steps.size() >= step_count_max) return;
     WaitStep& step = add({.kind = Kind::waits,
                           .what = task.waiting_for,
@@ -124,10 +145,34 @@ class ChainSearch {
     if (task.state != coroutine::TaskState::suspended) step.kind = Kind::computes;
     if (!task.awaited) return;
     step.site = task.awaited->site;
+    if (cell != nullptr && task.waiting_for == ObjectCell::change_name) {
+      return describe_change(step, *cell);
+    }
+    if (follow_publications(step, task.awaited->identity)) return;
     if (!task.awaited->is_held) return;
     step.kind = Kind::lock;
     step.holder = task.awaited->holder;
     if (step.holder != 0) follow_holder(step.holder);
+  }
+
+  void describe_change(WaitStep& step, const ObjectCell& cell) {
+    step.kind = Kind::change;
+    step.object = {.type = std::string(cell.type().name()), .id = cell.id()};
+    const ObjectAlarms* const alarms = cell.known_alarms();
+    if (alarms == nullptr) return;
+    step.timer_count = alarms->timers.size();
+    const auto next = alarms->reminders.next();
+    if (!next) return;
+    step.reminder = next->name;
+    step.reminder_in = next->in;
+  }
+
+  bool follow_publications(WaitStep& step, const void* awaited) {
+    const Feed* const feed = shard_.object_router().push().feeds().find_awaited(awaited);
+    if (feed == nullptr) return false;
+    step.kind = Kind::follow;
+    step.object = chain_.next = {.type = feed->type(), .id = feed->id()};
+    return true;
   }
 
   // The holder of a lock, for which the last step waits.
@@ -141,15 +186,28 @@ class ChainSearch {
     if (was_seen) return static_cast<void>(add({.kind = Kind::again, .task = holder}));
     if (object) {
       chain_.steps[last].object = object;
-      chain_.next = std::move(object);
-      return;
+      if (follow_visitor_of(*object, holder)) return;
     }
     if (follow_call(shard_.object_router().calls_of_tasks(), holder) || !task) return;
     follow_wait(*task);
   }
 
+  // The object may have others inside; the one that holds the lock is followed.
+  bool follow_visitor_of(const ChainObject& object, coroutine::TaskId task) {
+    const HostedType* const hosted = shard_.host()->find_type(object.type);
+    const ObjectCell* const cell = hosted == nullptr ? nullptr : hosted->find(object.id);
+    if (cell == nullptr) return false;
+    const auto* visitor = cell->visitors();
+    while (visitor != nullptr && visitor->task() != task) visitor = visitor->next();
+    if (visitor == nullptr) return false;
+    of_ = object;
+    follow_visitor(*visitor, *cell);
+    return true;
+  }
+
   const Shard& shard_;
   const TimePoint time_;
+  std::optional<ChainObject> of_;
   ObjectChain chain_;
 };
 

@@ -35,6 +35,10 @@ class Follower : public std::enable_shared_from_this<Follower> {
   // Never suspends. A running handler is not cancelled, but it is the last.
   void stop();
   bool is_over() const { return is_over_; }
+  // The task that runs the handler, or waits for a turn to do so; 0: none.
+  coroutine::TaskId task() const { return is_running_ ? task_.id() : 0; }
+  // The object that is followed; null once it is over.
+  const Broadcast::Source* source() const { return reader_ ? &reader_->source() : nullptr; }
 
  private:
   // Fires when there may be a stack again.

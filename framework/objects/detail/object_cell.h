@@ -67,6 +67,7 @@ class ObjectCell {
   static constexpr const char* last_hook = "on_deactivate";
   // What introspection calls the lock of the turns.
   static constexpr const char* turn_name = "turn of the object";
+  static constexpr const char* change_name = "a change of the object";
   // After that it is cancelled: calls wait for its end.
   static constexpr Duration last_hook_time_max = std::chrono::seconds(1);
 
@@ -186,7 +187,7 @@ class ObjectCell {
   // A handler that waits, without a turn, for something to become true of the object.
   struct Watcher {
     const std::function<bool()>& predicate;
-    coroutine::Event came_true{"a change of the object"};
+    coroutine::Event came_true{change_name};
   };
   void add(Watcher& watcher) { watchers_.push_back(&watcher); }
   void remove(Watcher& watcher) { std::erase(watchers_, &watcher); }
@@ -311,6 +312,7 @@ class ObjectCell {
   // Require an active object.
   TimePoint active_since() const { return active_since_; }
   std::size_t state_bytes() const { return object_->state_message().ByteSizeLong(); }
+  const std::vector<std::shared_ptr<Follower>>& followers() const { return followers_; }
   // Its timers and reminders; null before their first use.
   const ObjectAlarms* known_alarms() const { return alarms_.get(); }
   // The number of shards that follow it for their subscribers, and of objects that it follows.

@@ -63,6 +63,15 @@ std::string text_of(const WaitStep& step) {
     case Kind::runs:
       return (step.what.contains('/') ? "runs " : "has a turn ") +
              std::string(after_slash(step.what)) + lasting(step.time);
+    case Kind::reminder:
+      return "runs its reminder " + quote(step.what) + lasting(step.time);
+    case Kind::event:
+      return "handles a publication of " + short_name(step.object->type, step.object->id) +
+             lasting(step.time);
+    case Kind::follow:
+      return "waits for a publication of " + short_name(step.object->type, step.object->id);
+    case Kind::change:
+      return "waits for a change of itself";
     case Kind::loads:
       return "is loaded for " + std::string(after_slash(step.what)) + lasting(step.time);
     case Kind::outside:
@@ -86,14 +95,23 @@ std::string text_of(const WaitStep& step) {
 }
 
 std::string_view kind_text(Kind kind) {
-  constexpr std::array<std::string_view, 12> names = {"absent", "moving",  "idle",     "runs",
-                                                      "loads",  "outside", "computes", "call",
-                                                      "store",  "lock",    "waits",    "cycle"};
+  constexpr std::array<std::string_view, 16> names = {
+      "absent",   "moving", "idle",   "runs",   "loads", "outside", "computes", "call",
+      "reminder", "event",  "follow", "change", "store", "lock",    "waits",    "cycle"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
 bool is_sleep(const WaitStep& step) {
   return step.kind == Kind::waits && step.what == "sleep" && !step.deadline.is_never();
+}
+
+// What may change an object that waits for that.
+std::string change_text(const WaitStep& step) {
+  std::string text = "another call of " + short_name(step.object->type, step.object->id);
+  if (step.timer_count > 0) text += ", one of its timers";
+  if (step.reminder.empty()) return text;
+  return text + ", or its reminder " + quote(step.reminder) + " in " +
+         seconds_text(std::max(step.reminder_in, Duration::zero()));
 }
 
 // What would end the last step of a chain.
@@ -111,6 +129,10 @@ std::string end_of(const WaitStep& step) {
       return "the end of the move";
     case Kind::call:
       return "the reply";
+    case Kind::follow:
+      return "a publication of " + short_name(step.object->type, step.object->id);
+    case Kind::change:
+      return change_text(step);
     case Kind::waits:
       if (is_sleep(step)) {
         return "the end of the sleep in " + seconds_text(step.deadline.remaining());
@@ -129,7 +151,7 @@ Json link_json(const WaitStep& step, const std::string& object, const Node& node
     return id == 0 ? Json()
                    : address_json({.scheduler = static_cast<std::uint32_t>(shard), .id = id});
   };
-  return {{"object", object},
+  return {{"object", step.of ? short_name(step.of->type, step.of->id) : object},
           {"node", node.config().name},
           {"shard", shard},
           {"kind", kind_text(step.kind)},
@@ -175,7 +197,9 @@ Result<Json> links_of(Node& node, const ObjectPlace& place, const ObjectName& na
 
 bool ends_a_clause(const Json& link) {
   const std::string_view kind = link.at("kind").text();
-  return kind != "runs" && kind != "loads" && kind != "outside";
+  constexpr std::array<std::string_view, 5> works = {"runs", "loads", "outside", "reminder",
+                                                     "event"};
+  return std::ranges::find(works, kind) == works.end();
 }
 
 // Of the links from that number on.
@@ -197,8 +221,12 @@ std::string sentence_of(const Json& links, std::size_t first) {
 // The earliest deadline of all that wait ends the chain, too.
 std::string ends_of(const Json& links) {
   const auto all = links.elements();
-  if (all.empty() || all.back().at("ends_with").text().empty()) return {};
-  std::string text = "It ends with " + std::string(all.back().at("ends_with").text());
+  // An object that is followed may be idle: then the last wait is that for its publications.
+  const auto last = std::find_if(all.rbegin(), all.rend(), [](const Json& link) {
+    return !link.at("ends_with").text().empty();
+  });
+  if (last == all.rend()) return {};
+  std::string text = "It ends with " + std::string(last->at("ends_with").text());
   std::optional<double> earliest;
   for (const Json& link : all) {
     const Json& left = link.at("deadline_seconds");

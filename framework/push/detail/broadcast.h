@@ -37,8 +37,15 @@ struct PublishedBatch {
   std::vector<std::shared_ptr<const std::string>> bytes = {};
 };
 
+// The object whose publications a feed brings.
+struct PublicationSource {
+  std::string type = {};
+  std::string id = {};
+};
+
 class Broadcast {
  public:
+  using Source = PublicationSource;
   using Message = std::shared_ptr<const google::protobuf::Message>;
   class Reader;
 
@@ -48,7 +55,9 @@ class Broadcast {
     std::size_t bytes_max = 256 * 1'024;  // About a client's send queue; one message always fits.
   };
 
-  explicit Broadcast(const Bounds& bounds) : bounds_(bounds) {}
+  // `source` is empty for an object's own.
+  explicit Broadcast(const Bounds& bounds, Source source = {})
+      : bounds_(bounds), source_(std::move(source)) {}
   Broadcast(const Broadcast&) = delete;
   Broadcast& operator=(const Broadcast&) = delete;
 
@@ -61,6 +70,9 @@ class Broadcast {
   // Ends the stream: readers get the stored publications and then the error.
   void end(Error error);
 
+  const Source& source() const { return source_; }
+  // Whether a task that waits for that (coroutine::Awaited::identity) waits in Reader::next().
+  bool is_awaited_as(const void* identity) { return &readable_.waiting().queue() == identity; }
   bool has_begun() const { return has_begun_; }
   // The position of the last publication.
   Position position() const { return position_; }
@@ -102,6 +114,7 @@ class Broadcast {
   void catch_up();
 
   const Bounds bounds_;
+  const Source source_;
   bool has_begun_ = false;
   Position position_;
   std::deque<Entry> entries_;
@@ -133,6 +146,7 @@ class Broadcast::Reader {
     return *this;
   }
 
+  const Source& source() const { return broadcast_->source(); }
   // Suspends until there is a publication. Fails with deadline_exceeded or cancelled, or with the
   // error given to end().
   Result<Published> next(Deadline deadline);

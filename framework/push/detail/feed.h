@@ -43,7 +43,8 @@ class Feed {
       : type_(type),
         id_(id),
         prototype_(prototype),
-        broadcast_(std::make_shared<Broadcast>(Broadcast::Bounds())) {}
+        broadcast_(std::make_shared<Broadcast>(Broadcast::Bounds(),
+                                               Broadcast::Source{.type = type_, .id = id_})) {}
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 

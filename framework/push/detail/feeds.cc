@@ -224,6 +224,13 @@ void Feeds::stop() {
   rested_.cancel();
 }
 
+const Feed* Feeds::find_awaited(const void* identity) const {
+  const auto found = std::ranges::find_if(feeds_, [identity](const auto& feed) {
+    return feed.second->broadcast()->is_awaited_as(identity);
+  });
+  return found == feeds_.end() ? nullptr : found->second.get();
+}
+
 Feeds::Statistics Feeds::statistics() const {
   Statistics all{.object_count = feeds_.size(), .behind_count = past_behind_count_};
   for (const auto& [key, feed] : feeds_) {

@@ -72,6 +72,10 @@ class Feeds {
   // Owners may have changed: feeds that rest look again where that is so.
   void look_again();
 
+  // The feed for whose publications a task waits that waits for that (coroutine::Awaited); null:
+  // there is none.
+  const Feed* find_awaited(const void* identity) const;
+
   Statistics statistics() const;
   // Without a look at each feed, and with the subscribers who have not heard yet that theirs ended.
   std::size_t subscription_count() const { return *subscription_count_; }

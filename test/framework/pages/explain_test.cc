@@ -26,6 +26,7 @@
 #include "test/framework/directory/faulty_directory.h"
 #include "test/framework/pages/pages.h"
 #include "test/framework/puppet.h"
+#include "test/framework/room.h"
 #include "test/framework/test_node.h"
 
 namespace corolane::framework {
@@ -75,8 +76,13 @@ class ExplainTest : public testing::Test {
     auto node = std::make_unique<test::PagedNode>(
         test::node_config(name), network_,
         Log(LogLevel::warning, [this](std::string_view line) { log_ += line; }),
-        Node::Parts{.store = store_, .directory = std::move(directory), .clock = now});
+        Node::Parts{.store = store_,
+                    .directory = std::move(directory),
+                    .clock = now,
+                    .wall_clock = WallClock(WallTime(0s))});
     node->host<Puppet>([this](Shard&) { return std::make_unique<Puppet>(strings_); });
+    node->host<test::Room>();
+    node->host<test::Listener>();
     const auto started = node->start();
     EXPECT_TRUE(started) << started;
     return node;
@@ -95,6 +101,17 @@ class ExplainTest : public testing::Test {
       return id;
     }
     ADD_FAILURE() << "every object is active elsewhere";
+    return {};
+  }
+  // The same of a room.
+  std::string room_on(std::size_t number, const std::string& prefix) {
+    for (int i = 0; i < 1'000; ++i) {
+      const std::string id = prefix + std::to_string(i);
+      EXPECT_TRUE(test::RoomClient(nodes_[number]->router(), id).look({}));
+      const auto* const type = nodes_[number]->shard().host()->find_type("corolane.test.Room");
+      if (type->find(id) != nullptr) return id;
+    }
+    ADD_FAILURE() << "every room is active elsewhere";
     return {};
   }
   static Result<void> call(Router& router, const std::string& id, Duration patience = 1h) {
@@ -309,6 +326,98 @@ TEST_F(ExplainTest, TheClusterIsOnOnePage) {
   EXPECT_EQ(page["methods"][0]["nodes"], 3);
   EXPECT_THAT(text(0, "/cluster"),
               ContainsRegex("\nTYPE +NODE +ACTIVE .*\ncorolane.test.Puppet +"));
+}
+
+TEST_F(ExplainTest, TheOneThatHoldsTheLockIsFollowedAmongTheVisitorsOfItsObject) {
+  const auto vault = id_on(1, "vault", [this](Puppet& puppet) -> Result<void> {
+    coroutine::Event never("the harvest");
+    return puppet.outside([&]() -> Result<void> {
+      const std::scoped_lock held(mutex_);
+      return never.wait(Deadline::after(1h));
+    });
+  });
+  begin_call(vault);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  roles_[vault] = [](Puppet&) { return coroutine::sleep_for(1h); };
+  const auto guild = id_on(1, "guild", [this](Puppet&) -> Result<void> {
+    const std::scoped_lock held(mutex_);
+    return {};
+  });
+  begin_call(vault);  // Inside, and holds nothing.
+  begin_call(guild);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(explain(2, guild)["verdict"].get<std::string>(),
+              ContainsRegex("held by task [0-9]+ \"[^\"]*\" of Puppet/" + vault +
+                            ", which waits in Run, without a turn for [0-9.]+s, "
+                            "waits for the harvest made at .*\\. It ends with the harvest"));
+}
+
+TEST_F(ExplainTest, AnObjectThatWaitsForAPublicationIsFollowedToItsPublisher) {
+  const auto lobby = room_on(1, "lobby");
+  const auto fan = id_on(0, "fan", [&](Puppet& puppet) -> Result<void> {
+    auto events = test::RoomClient(puppet.router(), lobby).subscribe();
+    for (;;) {
+      if (auto event = events.next(Deadline::after(1h)); !event) return event.error();
+    }
+  });
+  begin_call(fan);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(explain(2, fan)["verdict"].get<std::string>(),
+              MatchesRegex(".* runs for 1.0[0-9]+s, waits for a publication of Room/" + lobby +
+                           " on node b, which is idle\\. "
+                           "It ends with a publication of Room/" +
+                           lobby + ", at the latest at a deadline in .*s\\."));
+
+  ASSERT_TRUE(calls_.spawn("speaker", [&] {
+    auto request = test::say_request("wait");
+    request.set_pause_milliseconds(60'000);
+    static_cast<void>(test::RoomClient(nodes_[0]->router(), lobby).say(request));
+  }));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(explain(2, fan)["verdict"].get<std::string>(),
+              ContainsRegex("waits for a publication of Room/" + lobby +
+                            " on node b, which runs Say for 1.0[0-9]+s, waits for sleep\\. "
+                            "It ends with the end of the sleep in 5[89]"));
+}
+
+TEST_F(ExplainTest, AHandlerOfAPublicationNamesThePublisher) {
+  const auto lobby = room_on(1, "lobby");
+  test::ListenRequest request;
+  request.set_room(lobby);
+  request.set_pause_milliseconds(60'000);
+  test::ListenerClient ear(nodes_[0]->router(), "ear");
+  ASSERT_TRUE(ear.listen(request));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  ASSERT_TRUE(test::RoomClient(nodes_[0]->router(), lobby).say(test::say_request("hi")));
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const ExplainJson page =
+      test::json_page(network_, nodes_[2]->endpoints().admin, "/objects/Listener/ear?format=json");
+  EXPECT_THAT(page["chain"][0]["text"].get<std::string>(),
+              MatchesRegex("handles a publication of Room/" + lobby + " for 2.0[0-9]+s"));
+}
+
+TEST_F(ExplainTest, AReminderIsNamedWhileItRunsAndWhileItIsAwaited) {
+  const auto wall = id_on(1, "wall", [](Puppet& puppet) -> Result<void> {
+    COROLANE_TRY(puppet.reminders().at("harvest", puppet.wall_clock().now() + 10s));
+    const auto came = puppet.wait_until([] { return false; }, Deadline::after(1min));
+    return came ? Result<void>() : came.error();
+  });
+  strings_.on_reminder = [](Puppet&, const Reminder&) { return coroutine::sleep_for(5s); };
+  begin_call(wall);
+  ASSERT_TRUE(coroutine::sleep_for(3s));
+  EXPECT_THAT(
+      explain(2, wall)["verdict"].get<std::string>(),
+      ContainsRegex(
+          "Run is outside of its turn for 3.0[0-9]+s, waits for a change of itself\\. It ends "
+          "with another call of Puppet/" +
+          wall +
+          ", or its reminder \"harvest\" in [67][.0-9]+s, at the latest at a "
+          "deadline in "));
+  ASSERT_TRUE(coroutine::sleep_for(9s));
+  EXPECT_THAT(
+      explain(2, wall)["verdict"].get<std::string>(),
+      ContainsRegex("runs its reminder \"harvest\" for [0-9.]+s, waits for sleep\\. It ends "
+                    "with the end of the sleep in "));
 }
 
 TEST_F(ExplainTest, EachMemberHasTheFiguresOfItsLastSeconds) {
