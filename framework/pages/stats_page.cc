@@ -113,8 +113,12 @@ void add(rpc::Server::Statistics& sum, const rpc::Server::Statistics& more) {
     }
     place->call_count += method.call_count;
     place->error_count += method.error_count;
-    for (std::size_t i = 0; i < code_count; ++i) place->error_counts[i] += method.error_counts[i];
+    for (std::size_t i = 0; i < code_count; ++i) {
+      place->error_counts[i] += method.error_counts[i];
+      place->fault_counts[i] += method.fault_counts[i];
+    }
     place->refused_count += method.refused_count;
+    place->refused_fault_count += method.refused_fault_count;
     place->running_count += method.running_count;
     place->latency_us.add(method.latency_us);
   }

@@ -55,14 +55,14 @@ class Pages {
 };
 
 // Runs `body` with a node of three shards that serves counters and the slow service.
-template <typename F>
+template <typename Service = SlowService, typename F>
 void with_pages(F&& body) {
   test::run_on_real_loop([&](test::RealLoop& real) {
     NodeConfig config = test::node_config("several");
     config.shards = 3;
     test::PagedNode node(config, real.network, Log(LogLevel::error));
     node.host<Counter>();
-    node.serve([](Shard&) { return std::make_unique<SlowService>(); });
+    node.serve([](Shard&) { return std::make_unique<Service>(); });
     const auto started = node.start();
     ASSERT_TRUE(started) << started;
     body(node, Pages(node, real.network), real.network);
@@ -84,6 +84,26 @@ std::map<std::string, Json> spectators(const Json& tasks) {
     found.emplace(task["id"].is_string() ? task["id"].get<std::string>() : task["id"].dump(), task);
   }
   return found;
+}
+
+class BrokenService : public test::SlowBase {
+ public:
+  Result<test::WaitReply> wait(const test::WaitRequest&, rpc::Context&) override {
+    return Error(Code::internal, "broken on purpose");
+  }
+};
+
+TEST(PagesOfShardsTest, FaultsOfTheServerAreAddedUp) {
+  with_pages<BrokenService>([](Node& node, Pages pages, net::Network& network) {
+    std::vector<std::unique_ptr<rpc::Client>> clients;
+    for (int i = 0; i < 20; ++i) {
+      clients.push_back(test::connect(network, node));
+      EXPECT_FALSE(test::SlowClient(*clients.back()).wait(test::wait_request(0ms)));
+    }
+    const Json stats = pages.json("/stats")["rpc"]["methods"]["corolane.test.Slow/Wait"];
+    EXPECT_EQ(stats["errors"], 20);
+    EXPECT_EQ(stats["faults"], 20);
+  });
 }
 
 TEST(PagesOfShardsTest, StatsAreAddedUpAndShowEachShard) {
