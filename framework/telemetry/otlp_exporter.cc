@@ -27,6 +27,7 @@ OtlpExporter::OtlpExporter(OtlpTransport& transport, Options options)
 OtlpExporter::~OtlpExporter() { stop(Deadline::passed()); }
 
 bool OtlpExporter::has_room() {
+  if (!is_running_ && !queue_.empty() && !stopping_.is_set()) start();
   const bool has_room = !stopping_.is_set() && queue_.size() < options_.queue_count_max &&
                         queue_bytes_ < options_.queue_bytes_max;
   if (!has_room) ++statistics_.overflow_count;
@@ -37,8 +38,11 @@ void OtlpExporter::put(std::string item) {
   queue_bytes_ += item.size();
   queue_.push_back(std::move(item));
   if (queue_.size() >= options_.batch_count_max) hurry_.set();
-  if (is_running_) return;
-  // When there is no stack for the task, the next item tries again.
+  if (!is_running_) start();
+}
+
+// When there is no stack for the task, the next item tries again.
+void OtlpExporter::start() {
   is_running_ = tasks_.spawn("otlp export", [this] { send_all(); }, export_task).has_value();
 }
 

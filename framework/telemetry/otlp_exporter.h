@@ -101,6 +101,7 @@ class OtlpExporter {
   void tell(const Result<void>& outcome);
   bool has_room();
   void put(std::string item);
+  void start();
 
   OtlpTransport& transport_;
   const Options options_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framework/node/detail/node_exports.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -17,11 +18,6 @@ constexpr coroutine::TaskOptions exports_task = {.stack_size_bytes = 256 * 1024,
                                                  .purpose = coroutine::StackPool::Purpose::control};
 
 constexpr Duration lines_interval = 1s;
-
-OtlpTimes times_of(TimePoint started_at) {
-  const auto time = time_of_day().time_since_epoch();
-  return {.start = time - (now() - started_at), .time = time};
-}
 
 }  // namespace
 
@@ -91,8 +87,14 @@ void NodeExports::send_metrics() {
   const auto collected = collect_();
   // Without a stack on a shard there is a gap, as on /metrics.
   if (!collected) return metrics_->count_overflow(1);
-  metrics_->take(
-      [&] { return otlp_metrics(resource_, collected->families(), times_of(started_at_)); });
+  metrics_->take([&] { return otlp_metrics(resource_, collected->families(), times()); });
+}
+
+// Sums begin at the same time in each request: another one would be a reset to the collector. The
+// clock may be set back meanwhile.
+OtlpTimes NodeExports::times() const {
+  const auto time = std::chrono::nanoseconds(time_of_day().time_since_epoch());
+  return {.start = started_at_, .time = std::max(time, started_at_)};
 }
 
 void NodeExports::send_lines() {

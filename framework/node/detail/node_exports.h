@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Sends the metrics and the log of a node to a collector (node.otlp). Spans are sent by each shard.
 //
-//   NodeExports exports(network, config.otlp, resource, log, [&] { return collect_metrics(node);
-//   }); if (auto opened = exports.open(headers); !opened) return opened; exports.start();
+//   NodeExports exports(network, config.otlp, resource, log,
+//                       [&] { return collect_metrics(node); });
+//   if (auto started = exports.start(); !started) return started;
 //   ...
 //   exports.stop(Deadline::after(250ms));
 //
@@ -10,10 +11,12 @@
 // to the thread of the node, which collects the metrics.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string_view>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "coroutine/sync/event.h"
@@ -23,6 +26,7 @@
 #include "framework/telemetry/otlp_exporter.h"
 #include "framework/telemetry/otlp_json.h"
 #include "framework/telemetry/otlp_logs.h"
+#include "framework/telemetry/otlp_metrics.h"
 #include "framework/telemetry/otlp_transport.h"
 #include "framework/telemetry/telemetry_config.h"
 
@@ -63,13 +67,14 @@ class NodeExports {
   OtlpExporter::Options options_for(std::string_view what, const std::string& path);
   Result<void> spawn(const char* name, Duration interval, std::function<void()> send);
   void send_metrics();
+  OtlpTimes times() const;
   void send_lines();
 
   const OtlpConfig config_;
   const OtlpResource resource_;
   Log& log_;
   const Collect collect_;
-  const TimePoint started_at_ = now();
+  const std::chrono::nanoseconds started_at_ = time_of_day().time_since_epoch();
   const std::unique_ptr<OtlpTransport> transport_;
   OtlpLogQueue lines_;
   std::unique_ptr<OtlpExporter> logs_;     // Null when the log is not sent.

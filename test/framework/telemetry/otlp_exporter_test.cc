@@ -10,12 +10,16 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/task_group.h"
 #include "coroutine/testing/programs.h"
+#include "coroutine/virtual_time.h"
 #include "framework/telemetry/otlp_json.h"
 #include "net/testing/network.h"
 #include "test/fixtures/real_loop.h"
@@ -339,6 +343,37 @@ server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
 print(server.server_port, flush=True)
 server.handle_request()
 )";
+
+TEST(OtlpExporterStackTest, AFullQueueIsSentOnceThereIsAStackAgain) {
+  std::thread([] {
+    coroutine::VirtualTime time;
+    coroutine::Scheduler scheduler(time, {.stacks = {.stack_count_max = 20}});
+    const auto ran = scheduler.run("main", [] {
+      sim::SimulatedNetwork network;
+      FakeCollector collector(network, {"collector", 4318});
+      OtlpTransport transport(network, {.endpoint = {.host = {"collector", 4318}}});
+      OtlpExporter exporter(
+          transport, {.body = [](std::span<const std::string> items) { return items.front(); },
+                      .queue_count_max = 1,
+                      .batch_count_max = 1});
+      {
+        coroutine::TaskGroup crowd;
+        const coroutine::TaskOptions control = {.purpose = coroutine::StackPool::Purpose::control};
+        while (crowd.spawn("crowd", [] { return coroutine::sleep_for(1h); }, control)) {
+        }
+        exporter.take([] { return "first"; });
+        crowd.cancel_and_join();
+      }
+      EXPECT_EQ(exporter.statistics().queued_count, 1U);
+      exporter.take([] { return "lost, since the queue is full"; });
+      EXPECT_TRUE(collector.wait_for(1));
+      EXPECT_TRUE(coroutine::sleep_for(1s));
+      EXPECT_EQ(exporter.statistics().sent_count, 1U);
+      EXPECT_EQ(exporter.statistics().queued_count, 0U);
+    });
+    EXPECT_TRUE(ran) << ran;
+  }).join();
+}
 
 TEST(OtlpExporterRealTest, PythonReadsTheSentSpans) {
   COROLANE_NEEDS(test::missing_program("python3"));
