@@ -28,14 +28,17 @@ class Past {
   get isByMinute() { return this.range.seconds > 600; }
 
   async fetch() {
+    const {range} = this;
     const since = (performance.now() - (this.fetchedAt ?? 0)) / 1000;
     const isAll = this.isByMinute || this.seconds.length === 0 || since > this.range.seconds / 2;
     const asked = isAll ? this.range.seconds : Math.ceil(since) + 3;
     const told = await fetchJson(`/history?format=json&seconds=${asked}`);
+    if (range !== this.range) return;  // Another one was chosen meanwhile.
     this.fetchedAt = performance.now();
     // The seconds of another process are others.
     const isAnother = this.start !== null && Math.abs(told.start - this.start) > 5;
     if (isAll || isAnother) this.clear();
+    if (isAnother && !isAll) return this.fetch();
     this.start ??= told.start;
     this.step = told.step;
     this.add(told);
