@@ -27,6 +27,7 @@
 #include "framework/pages/detail/page_text.h"
 #include "framework/pages/detail/pages.h"
 #include "framework/pages/detail/silent_shards.h"
+#include "framework/store/detail/store_gate.h"
 #include "framework/telemetry/version.h"
 
 namespace corolane::framework::detail {
@@ -132,6 +133,7 @@ void add_recent(Json& json, const Node& node) {
 std::string state_of(const Node& node) {
   if (node.cluster() != nullptr && !node.fence().is_in_time()) return "fenced";
   if (!node.silent_shards().empty()) return "hanging";
+  if (node.store_health().is_full()) return "store full";
   if (node.is_stopping()) return "draining";
   return node.is_starting() ? "starting" : "serving";
 }
