@@ -38,8 +38,8 @@ constexpr auto connection_options =
     std::to_array<OptionRule>({{.name = "--peer", .has_value = true}, json});
 constexpr auto move_options =
     std::to_array<OptionRule>({{.name = "--to", .has_value = true}, json});
-constexpr auto log_options = std::to_array<OptionRule>(
-    {{.name = "--for", .has_value = true}, {.name = "--module", .has_value = true}, json});
+constexpr auto log_options =
+    std::to_array<OptionRule>({{.name = "--for", .has_value = true}, json});
 constexpr auto config_options = std::to_array<OptionRule>({{.name = "--reload"}, json});
 constexpr auto profile_options = std::to_array<OptionRule>(
     {seconds, {.name = "--format", .has_value = true, .choices = "svg folded"}, output, json});
@@ -278,14 +278,12 @@ and which task of which object blocked it, with its stack.
      .plain = {.beginning = "/stalls"}},
     {.command = {.name = "log",
                  .summary = "prints its last log lines, or changes its log level",
-                 .help = R"(Usage: corolane log [HOST:PORT] [LEVEL [--for DURATION] [--module NAME]]
-                    [--json]
+                 .help = R"(Usage: corolane log [HOST:PORT] [LEVEL [--for DURATION]] [--json]
 
 Prints the log level and the last lines of the log. With LEVEL, which is debug,
 info, warning or error, it changes the log level for a while.
 
   --for DURATION       how long LEVEL lasts, such as 10min
-  --module NAME        change the level only for this module of the program
   --json               print the answer of the node as JSON
 
   corolane log 127.0.0.1:8461
@@ -299,7 +297,7 @@ info, warning or error, it changes the log level for a while.
      .plain = {.beginning = "/log"},
      .word = "LEVEL",
      .with_word = {.method = "POST", .beginning = "/log?level="},
-     .word_options = "--for --module"},
+     .word_options = "--for"},
     {.command = {.name = "config",
                  .summary = "prints its configuration, or reloads it",
                  .help = R"(Usage: corolane config [HOST:PORT] [--reload] [--json]

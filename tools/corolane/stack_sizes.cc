@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tools/corolane/stack_sizes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -65,6 +71,15 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
   return trimmed(line);
 }
 
+// Whether the line has that key in a form that value_of() does not read: quoted, after a byte order
+// mark, or with blanks before its colon.
+bool has_key_in_disguise(std::string_view line, std::string_view key) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+  const std::size_t colon = line.find(':');
+  return colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key;
+}
+
 // The lines of a key and of what belongs to it.
 struct Block {
   std::size_t begin;  // The line of the key itself.
@@ -94,6 +109,11 @@ Result<std::optional<Block>> find_block(const Lines& lines, std::size_t begin, s
     const std::size_t indent = indent_of(lines[i]);
     if (!level) level = indent;
     const auto value = indent == *level ? value_of(lines[i], key) : std::nullopt;
+    if (!value && (lines[i][indent] == '{' || has_key_in_disguise(lines[i], key))) {
+      return Error(Code::failed_precondition, "line " + std::to_string(i + 1) + ": write \"" +
+                                                  std::string(key) +
+                                                  ":\" without quotes, on a line of its own first");
+    }
     if (!value) continue;
     if (!value->empty()) {
       return Error(Code::failed_precondition,
@@ -175,43 +195,85 @@ Outcome read_configuration(const std::string& path) {
   return std::move(text).str();
 }
 
+// Writes a file beside `target`, with its owner and its permissions, and replaces that by it.
+std::error_code replace_file(const std::filesystem::path& target, const std::string& text) {
+  const auto failure = [] { return std::error_code(errno, std::generic_category()); };
+  struct stat known = {};
+  if (::stat(target.c_str(), &known) != 0) return failure();
+  std::string draft = target.string() + ".XXXXXX";
+  const int file = ::mkostemp(draft.data(), O_CLOEXEC);
+  if (file < 0) return failure();
+  std::error_code failed;
+  const bool is_another = known.st_uid != ::geteuid() || known.st_gid != ::getegid();
+  if ((is_another && ::fchown(file, known.st_uid, known.st_gid) != 0) ||
+      ::fchmod(file, known.st_mode & 07777) != 0) {
+    failed = failure();
+  }
+  for (std::size_t written = 0; !failed && written < text.size();) {
+    const auto size = ::write(file, text.data() + written, text.size() - written);
+    if (size < 0) failed = failure();
+    written += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+  }
+  if (::close(file) != 0 && !failed) failed = failure();
+  if (!failed && ::rename(draft.c_str(), target.c_str()) != 0) failed = failure();
+  if (failed) ::unlink(draft.c_str());
+  return failed;
+}
+
 // Replaces the file as a whole, or leaves it as it is. A symbolic link stays one: its target is
 // replaced.
 Outcome write_configuration(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
   std::error_code failure;
-  const fs::path target = fs::canonical(path, failure);
-  const fs::path draft = target.string() + ".new";
-  if (!failure) {
-    std::ofstream file(draft, std::ios::binary);
-    file << text << std::flush;
-    if (!file) failure = std::make_error_code(std::errc::io_error);
-  }
-  if (!failure) fs::permissions(draft, fs::status(target).permissions(), failure);
-  if (!failure) fs::rename(draft, target, failure);
+  const auto target = std::filesystem::canonical(path, failure);
+  if (!failure) failure = replace_file(target, text);
   if (!failure) return std::string();
-  std::error_code ignored;
-  fs::remove(draft, ignored);
-  return failed("corolane: cannot write " + path);
+  return failed("corolane: cannot write " + path + ": " + failure.message());
+}
+
+// Whether a method of which too few calls were measured could be called so. One that nobody has
+// ever called so has no depth.
+bool is_seldom(const nlohmann::json& method) {
+  if (method.at("suggested_stack_bytes").is_null()) {
+    const auto calls = method.find("calls");
+    return calls != method.end() && calls->is_number() && calls->get<double>() > 0;
+  }
+  return method.at("measured_stacks").get<std::size_t>() < measured_min;
 }
 
 }  // namespace
 
 Result<StackSizes> suggested_sizes(std::string_view methods_json) {
   const auto json = nlohmann::json::parse(methods_json, nullptr, /*allow_exceptions=*/false);
+  // A method of objects has two rows: the call may come over the wire, or from a handler here.
+  struct Measured {
+    std::size_t present = 0;
+    std::size_t suggested = 0;
+    bool may_shrink = true;
+  };
+  std::map<std::string, Measured> all;
   StackSizes sizes;
   try {
+    // A shard that does not answer may have had the deepest calls.
+    const auto silent = json.find("silent_shards");
+    const bool is_whole = silent == json.end() || silent->empty();
     for (const nlohmann::json& method : json.at("methods")) {
-      if (method.at("suggested_stack_bytes").is_null()) continue;
-      const auto suggested = method.at("suggested_stack_bytes").get<std::size_t>();
-      const auto present = method.at("stack_size_bytes").get<std::size_t>();
-      const bool may_be_smaller = method.at("measured_stacks").get<std::size_t>() >= measured_min;
-      if (suggested == present || (suggested < present && !may_be_smaller)) continue;
-      std::size_t& size = sizes[method.at("method").get<std::string>()];
-      size = std::max(size, suggested);
+      if (method.at("stack_size_bytes").is_null()) continue;
+      Measured& measured = all[method.at("method").get<std::string>()];
+      measured.present =
+          std::max(measured.present, method.at("stack_size_bytes").get<std::size_t>());
+      const nlohmann::json& suggested = method.at("suggested_stack_bytes");
+      if (!suggested.is_null()) {
+        measured.suggested = std::max(measured.suggested, suggested.get<std::size_t>());
+      }
+      if (!is_whole || is_seldom(method)) measured.may_shrink = false;
     }
   } catch (const nlohmann::json::exception&) {
     return Error(Code::invalid_argument, "the answer is not that of /methods");
+  }
+  for (const auto& [method, measured] : all) {
+    const bool is_smaller = measured.suggested < measured.present;
+    if (measured.suggested == 0 || measured.suggested == measured.present) continue;
+    if (!is_smaller || measured.may_shrink) sizes.emplace(method, measured.suggested);
   }
   return sizes;
 }

@@ -33,6 +33,38 @@ TEST(StackSizesTest, SuggestionsThatDifferAreTaken) {
   EXPECT_EQ(*sizes, (StackSizes{{"a.B/Deep", 131072}, {"a.B/Flat", 16384}}));
 }
 
+TEST(StackSizesTest, TheDeeperOfTheTwoWaysOfAMethodOfObjectsCounts) {
+  const auto sizes = suggested_sizes(R"({"methods": [
+      {"method": "a.B/Deep", "kind": "service", "calls": 300, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 65536, "measured_stacks": 300},
+      {"method": "a.B/Deep", "kind": "object", "calls": 300, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 16384, "measured_stacks": 300},
+      {"method": "a.B/Seldom", "kind": "service", "calls": 3, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 32768, "measured_stacks": 3},
+      {"method": "a.B/Seldom", "kind": "object", "calls": 300, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 16384, "measured_stacks": 300},
+      {"method": "a.B/Unmeasured", "kind": "service", "calls": 3, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": null, "measured_stacks": 0},
+      {"method": "a.B/Unmeasured", "kind": "object", "calls": 300, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 16384, "measured_stacks": 300},
+      {"method": "a.B/Flat", "kind": "service", "calls": 300, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": 32768, "measured_stacks": 300},
+      {"method": "a.B/Flat", "kind": "object", "calls": 0, "stack_size_bytes": 65536,
+       "suggested_stack_bytes": null, "measured_stacks": 0}]})");
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(*sizes, (StackSizes{{"a.B/Flat", 32768}}));
+}
+
+TEST(StackSizesTest, NoSizeShrinksWhileAShardDoesNotAnswer) {
+  const auto sizes = suggested_sizes(R"({"silent_shards": [{"shard": 1}], "methods": [
+      {"method": "a.B/Deep", "stack_size_bytes": 65536, "suggested_stack_bytes": 131072,
+       "measured_stacks": 3},
+      {"method": "a.B/Flat", "stack_size_bytes": 65536, "suggested_stack_bytes": 16384,
+       "measured_stacks": 300}]})");
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(*sizes, (StackSizes{{"a.B/Deep", 131072}}));
+}
+
 TEST(StackSizesTest, AnAnswerOfAnotherPageIsRefused) {
   EXPECT_FALSE(suggested_sizes(R"({"tasks": []})"));
   EXPECT_FALSE(suggested_sizes("no JSON"));
@@ -112,6 +144,13 @@ TEST(StackSizesTest, AListAtTheDepthOfItsKeyIsRead) {
 TEST(StackSizesTest, WhatOnlyAPersonCanEditIsRefused) {
   EXPECT_THAT(edited("node: {name: one}\n"), HasSubstr("error: line 1: \"node\" has its value"));
   EXPECT_THAT(edited("node:\n  stacks: {count_max: 5000}\n"), HasSubstr("error: line 2"));
+  for (const char* const node : {"\"node\":", "node :", "\xEF\xBB\xBFnode:", "'node' :"}) {
+    EXPECT_THAT(edited("# ours\n" + std::string(node) + "\n  name: one\n"),
+                HasSubstr("error: line 2: write \"node:\" without quotes"));
+  }
+  EXPECT_THAT(edited("{node: {name: one}}\n"), HasSubstr("error: line 1: write \"node:\""));
+  EXPECT_THAT(edited("node:\n  \"stacks\":\n    count_max: 5000\n"),
+              HasSubstr("error: line 2: write \"stacks:\""));
   EXPECT_THAT(edited("node:\n  stacks:\n    methods:\n      # deep\n      - {method: a.B/C, "
                      "size: 16KiB}\n"),
               HasSubstr("error: line 4: this comment would be lost"));

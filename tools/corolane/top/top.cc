@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/units.h"
+#include "coroutine/base/text.h"
 #include "coroutine/sync/ticker.h"
 #include "coroutine/task.h"
 #include "tools/corolane/admin_door.h"
@@ -102,7 +103,7 @@ class Live {
  private:
   void take(top::Sample sample) {
     if (!sample) {
-      trouble_ = sample.error().message;
+      trouble_ = escaped(sample.error().message);
       return;
     }
     trouble_.clear();
