@@ -42,6 +42,7 @@
 
 namespace corolane::coroutine {
 class CpuProfile;
+class LockObserver;
 class SwitchTrace;
 class TaskGroup;
 struct Interruption;
@@ -162,11 +163,12 @@ class Scheduler : private detail::Switcher {
   // one entry for all further ones.
   std::vector<SpawnSite> sites() const;
 
-  // Called by a task of this scheduler, which records what its thread computes, or which task runs
-  // when, while the result lives. The result is false when another recording is active. The
-  // recorder outlives it.
+  // Called by a task of this scheduler, which records what its thread computes, which task runs
+  // when, or which tasks wait for locks (sync/lock_observer.h), while the result lives. The result
+  // is false when another recording is active. The recorder outlives it.
   [[nodiscard]] Recording<CpuProfile> record(CpuProfile& profile);
   [[nodiscard]] Recording<SwitchTrace> record(SwitchTrace& trace);
+  [[nodiscard]] Recording<LockObserver> record(LockObserver& observer);
 
   // For a watchdog on another thread, while run() lasts. The number changes whenever the loop
   // begins or stops running tasks, and is odd while it runs them: a loop that shows the same odd
@@ -194,6 +196,7 @@ class Scheduler : private detail::Switcher {
 
   void end(CpuProfile& profile);
   void end(SwitchTrace& trace);
+  void end(LockObserver& observer);
   // Whether `main` and, after it, all visitors have ended.
   bool has_ended();
   // The tasks of calls from other schedulers. Null outside of a run, and once `main` has ended.

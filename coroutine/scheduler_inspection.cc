@@ -255,6 +255,28 @@ void Scheduler::end(CpuProfile& profile) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+Recording<LockObserver> Scheduler::record(LockObserver& observer) {
+  if (lock_observer_ != nullptr) return {nullptr, observer};
+  lock_observer_ = &observer;
+  return {this, observer};
+}
+
+void Scheduler::end(LockObserver& observer) {
+  check(lock_observer_ == &observer, "a recording ends once");
+  lock_observer_ = nullptr;
+}
+
+const detail::TaskControl* detail::TaskAccess::find_young_task(const void* address) {
+  constexpr std::size_t looked_at_max = 4'096;  // Some 100 us when none is in the cache.
+  const TaskControl* found = nullptr;
+  std::size_t count = 0;
+  Switcher::current().all_tasks_.for_each_back_while([&](const TaskControl& task) {
+    if (&task == address) found = &task;
+    return found == nullptr && ++count < looked_at_max;
+  });
+  return found;
+}
+
 // Runs in a signal handler, between any two instructions of this thread. The computation of a
 // stackless coroutine is charged to the awaiting task.
 void Scheduler::charge_cpu(std::uint64_t nanoseconds, const void* context) {

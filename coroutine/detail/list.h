@@ -78,6 +78,16 @@ class List {
     }
   }
 
+  // The same from the last element to the first.
+  template <typename F>
+  void for_each_back_while(F&& visit) const {
+    for (Node* node = head_.previous_; node != &head_;) {
+      Node* const previous = node->previous_;
+      if (!visit(*static_cast<T*>(node))) return;
+      node = previous;
+    }
+  }
+
  private:
   Node head_;
 };

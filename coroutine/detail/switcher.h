@@ -27,6 +27,7 @@
 #include "coroutine/timer_wheel.h"
 
 namespace corolane::coroutine {
+class LockObserver;
 class MarkedSection;
 class Scheduler;
 class SwitchTrace;
@@ -224,6 +225,7 @@ class Switcher {
   SpawnSiteRecord* newest_site_ = nullptr;  // The place of the last spawn.
   List<TaskMeter, TaskMeterTag> meters_;
   SwitchTrace* trace_ = nullptr;
+  LockObserver* lock_observer_ = nullptr;
   const std::unique_ptr<Instruments> instruments_;
 };
 

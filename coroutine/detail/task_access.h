@@ -200,6 +200,12 @@ class TaskAccess {
     }
   }
 
+  // Null when nothing observes the waits for locks of the scheduler that runs on this thread.
+  static LockObserver* lock_observer() { return Switcher::current_->lock_observer_; }
+  // The live task whose control block is at that address, which is not followed. Looks at those
+  // spawned last; null when it is none of them.
+  static const TaskControl* find_young_task(const void* address);
+
   static void tell_of_stray_exception(Switcher& scheduler, const StrayException& stray);
   // Counts and reports a task that came close to the end of its stack.
   static void tell_if_deep(const TaskControl& task, std::size_t used_bytes, std::size_t size_bytes);

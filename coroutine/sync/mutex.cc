@@ -2,6 +2,7 @@
 #include "coroutine/sync/mutex.h"
 
 #include "coroutine/base/check.h"
+#include "coroutine/detail/lock_queue.h"
 #include "coroutine/detail/task_access.h"
 #include "coroutine/might_suspend.h"
 
@@ -21,7 +22,7 @@ bool Mutex::lock_until(Deadline deadline, Cancellation cancellation) {
   detail::TaskControl& task = detail::TaskAccess::running();
   if (locking().can_complete()) might_suspend(deadline, cancellation);
   if (!locking().try_complete()) {
-    return waiters_.wait(deadline, cancellation, &task) == Wake::notified;
+    return detail::wait_for_lock(waiters_, deadline, cancellation, &task) == Wake::notified;
   }
   might_suspend(deadline, cancellation);
   return true;

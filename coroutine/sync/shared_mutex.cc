@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "coroutine/sync/shared_mutex.h"
 
+#include "coroutine/detail/lock_queue.h"
 #include "coroutine/might_suspend.h"
 
 namespace corolane::coroutine {
@@ -47,7 +48,9 @@ bool SharedMutex::lock_until(Mode mode, Deadline deadline, Cancellation cancella
     might_suspend(deadline, cancellation);
     return true;
   }
-  if (waiters_.wait(deadline, cancellation, &waiter) == Wake::notified) return true;
+  const Wake wake = is_observed_ ? detail::wait_for_lock(waiters_, deadline, cancellation, &waiter)
+                                 : waiters_.wait(deadline, cancellation, &waiter);
+  if (wake == Wake::notified) return true;
   // A writer that gave up no longer blocks the readers behind it.
   admit();
   return false;

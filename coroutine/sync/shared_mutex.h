@@ -15,7 +15,6 @@
 // lock_shared() of a task would wait for its first.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <source_location>
 
@@ -35,6 +34,11 @@ class SharedMutex {
   // NOLINTNEXTLINE(google-explicit-constructor)
   SharedMutex(const std::source_location& site = std::source_location::current())
       : SharedMutex("shared mutex", site) {}
+  // For a lock whose owner observes the waits for it: LockObserver (lock_observer.h) does not.
+  struct Unobserved {};
+  SharedMutex(const char* name, Unobserved,
+              const std::source_location& site = std::source_location::current())
+      : is_observed_(false), waiters_(name, site) {}
   ~SharedMutex();
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
@@ -100,7 +104,8 @@ class SharedMutex {
   // Admits waiters from the head of the queue while there is room for them.
   void admit();
 
-  std::size_t reader_count_ = 0;
+  std::uint32_t reader_count_ = 0;
+  const bool is_observed_ = true;
   detail::KnownQueue waiters_;  // Its holder is the writer.
 };
 

@@ -65,6 +65,15 @@ TEST_F(ListTest, AVisitMayEndTheIteration) {
   EXPECT_EQ(numbers, std::vector({1, 2}));
 }
 
+TEST_F(ListTest, AVisitMayBeginAtTheEnd) {
+  std::vector<int> numbers;
+  left_.for_each_back_while([&](const Item& item) {
+    numbers.push_back(item.number);
+    return item.number > 2;
+  });
+  EXPECT_EQ(numbers, std::vector({3, 2}));
+}
+
 TEST_F(ListTest, AVisitMayUnlinkItsElement) {
   left_.for_each([](Item& item) { static_cast<ListNode<LeftTag>&>(item).unlink(); });
   EXPECT_TRUE(left_.empty());
