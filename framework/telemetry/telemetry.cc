@@ -50,7 +50,9 @@ Telemetry::Telemetry(const Options& options, net::Network& network, Log& log)
                .open_count_max = exporter_ ? rpc::Tracer::Options{}.open_count_max : 0},
               [this](const rpc::SpanRecord& span) { take(span); }),
       call_log_(call_log_options(options.call_log),
-                [this](const rpc::LoggedCall& call) { log_call(call); }) {}
+                [this](const rpc::LoggedCall& call) { log_call(call); }) {
+  if (exporter_) lock_spans_.emplace(tracer_);
+}
 
 void Telemetry::watch(rpc::Server& server) {
   // Without a collector no filter is needed: traces are passed on without one.

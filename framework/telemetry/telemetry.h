@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "coroutine/base/clock.h"
@@ -29,6 +30,7 @@
 #include "framework/telemetry/telemetry_config.h"
 #include "net/network.h"
 #include "rpc/observe/call_log.h"
+#include "rpc/observe/lock_spans.h"
 #include "rpc/observe/tracing.h"
 #include "rpc/server/server.h"
 
@@ -83,6 +85,7 @@ class Telemetry {
   std::unique_ptr<OtlpExporter> exporter_;
   Exemplars exemplars_;
   rpc::Tracer tracer_;
+  std::optional<rpc::LockSpans> lock_spans_;
   rpc::CallLog call_log_;
   SlowCalls slow_calls_;
   rpc::CallBar bar_;  // The lower of the bars of these two.

@@ -425,7 +425,7 @@ class ObjectCell {
   bool has_abandoned_seal_ = false;
   bool is_durable_turn_ = false;
   const Surroundings& surroundings_;
-  coroutine::SharedMutex turn_{turn_name};
+  coroutine::SharedMutex turn_{turn_name, coroutine::SharedMutex::Unobserved()};
   std::unique_ptr<ObjectBase> object_;
   Ownership::Epoch epoch_ = 0;  // The object's, or its abandoned seal's.
   std::uint64_t version_ = 0;

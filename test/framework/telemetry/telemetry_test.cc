@@ -178,6 +178,7 @@ TEST_F(TelemetryTest, ACallThatWaitsForATurnHasASpanThatSaysForWhom) {
   for (const std::string& text : collector_.spans()) {
     const json span = json::parse(text);
     if (span["name"] == "wait for turn") waits.push_back(span);
+    EXPECT_NE(span["name"], "wait for lock") << "a turn is a lock, too";
   }
   ASSERT_EQ(waits.size(), 1u) << "the first one had its turn at once";
   EXPECT_EQ(waits[0]["attributes"], json::parse(R"([
