@@ -10,19 +10,31 @@
 #include "rpc/observe/tracing.h"
 
 namespace corolane::rpc {
+
 Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
            std::uint64_t parent_span_id, TimePoint start, Duration min)
     : tracer_(&tracer),
       record_(std::make_unique<SpanRecord>()),
       scope_(&CallScope::current_or_new()),
       min_(min) {
+  begin(kind, name, context, parent_span_id, start);
+  outer_ = std::exchange(scope_->trace, context);
+}
+
+Span::Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
+           std::uint64_t parent_span_id)
+    : tracer_(&tracer), record_(std::make_unique<SpanRecord>()) {
+  begin(kind, name, context, parent_span_id, now());
+}
+
+void Span::begin(SpanKind kind, std::string_view name, const TraceContext& context,
+                 std::uint64_t parent_span_id, TimePoint start) {
   ++tracer_->statistics_.open_count;
   record_->context = context;
   record_->parent_span_id = parent_span_id;
   record_->kind = kind;
   record_->name = cut_utf8(name, tracer_->options_.text_bytes_max);
   record_->start = start;
-  outer_ = std::exchange(scope_->trace, context);
 }
 
 void Span::append(SpanRecord::Attributes& attributes, std::string_view key,
@@ -66,8 +78,10 @@ void Span::set_failure(Code code, std::string_view message) {
 }
 
 void Span::end_at(TimePoint time) {
-  check(scope_ == CallScope::current(), "a span ends in the task that opened it");
-  scope_->trace = outer_;
+  if (scope_ != nullptr) {
+    check(scope_ == CallScope::current(), "a span ends in the task that opened it");
+    scope_->trace = outer_;
+  }
   record_->end = std::max(time, record_->start);
   --tracer_->statistics_.open_count;
   if (record_->end - record_->start >= min_) {

@@ -32,7 +32,13 @@ struct CallScope;
 class Tracer;
 
 // With the numbers of OTLP.
-enum class SpanKind : std::uint8_t { internal = 1, server = 2, client = 3 };
+enum class SpanKind : std::uint8_t {
+  internal = 1,
+  server = 2,
+  client = 3,
+  producer = 4,
+  consumer = 5
+};
 
 // The value of an attribute. Holds a view of a text: valid only during the call it is passed to.
 class SpanValue {
@@ -116,7 +122,12 @@ class Span {
   // Begins at `start`. Nothing is recorded when it ends before `min`.
   Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
        std::uint64_t parent_span_id, TimePoint start, Duration min = {});
+  // The same outside of any task: nothing becomes its child by itself.
+  Span(Tracer& tracer, SpanKind kind, std::string_view name, const TraceContext& context,
+       std::uint64_t parent_span_id);
 
+  void begin(SpanKind kind, std::string_view name, const TraceContext& context,
+             std::uint64_t parent_span_id, TimePoint start);
   void add_attribute(std::string_view key, const SpanValue& value);
   void add_event(std::string_view name, std::initializer_list<SpanAttribute> attributes);
   void set_failure(Code code, std::string_view message);
@@ -126,7 +137,7 @@ class Span {
 
   Tracer* tracer_ = nullptr;
   std::unique_ptr<SpanRecord> record_;
-  CallScope* scope_ = nullptr;  // The scope of the task that opened it.
+  CallScope* scope_ = nullptr;  // The scope of the task that opened it, if one has.
   TraceContext outer_;          // The trace of the scope before.
   Duration min_{};
 };

@@ -146,6 +146,21 @@ Span Tracer::wait_traced(Tracer* tracer, std::string_view name, SpanKind kind) {
           tracer->options_.wait_min};
 }
 
+Span Tracer::child(Tracer* tracer, const TraceContext& parent, SpanKind kind,
+                   std::string_view name) {
+  if (!parent.is_sampled || tracer == nullptr || !tracer->has_room()) return {};
+  return {*tracer, kind, name, tracer->child_of(parent), parent.span_id, now()};
+}
+
+TraceContext Tracer::note(Tracer* tracer, const TraceContext& parent, SpanKind kind,
+                          std::string_view name, std::initializer_list<SpanAttribute> attributes) {
+  if (!parent.is_sampled || tracer == nullptr || !tracer->has_room()) return parent;
+  const TraceContext own = tracer->child_of(parent);
+  Span span(*tracer, kind, name, own, parent.span_id);
+  for (const auto& [key, value] : attributes) span.attribute(key, value);
+  return own;
+}
+
 Span Tracer::span(std::string_view name) {
   const CallScope* const scope = CallScope::current();
   const TraceContext parent = scope == nullptr ? TraceContext{} : scope->trace;

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <random>
 #include <string_view>
 
@@ -82,6 +83,22 @@ class Tracer {
       return {};
     return wait_traced(tracer, name, kind);
   }
+
+  // Opens a child of `parent`, which has come with a message, in the task that handles it. Not
+  // recorded when the trace is not sampled, and when `tracer` is null.
+  static Span child(Tracer* tracer, const TraceContext& parent, SpanKind kind,
+                    std::string_view name);
+
+  // Records something that takes no time, as a child of `parent`; also where no task runs. Returns
+  // the parent of what follows from it: its context, or `parent` when it is not recorded, as
+  // above.
+  //
+  //   const rpc::TraceContext sent =
+  //       rpc::Tracer::note(tracer, scope->trace, rpc::SpanKind::producer, "publish chess.Moved",
+  //                         {{"messaging.system", "corolane"}});
+  static TraceContext note(Tracer* tracer, const TraceContext& parent, SpanKind kind,
+                           std::string_view name,
+                           std::initializer_list<SpanAttribute> attributes = {});
 
   const Statistics& statistics() const { return statistics_; }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "rpc/call_scope.h"
@@ -259,6 +260,61 @@ TEST_F(TracingTest, SpansOutsideOfCallsMakeTracesOfTheirOwn) {
       const rpc::Span next = tracer_->span("next");
     }
     EXPECT_NE(spans_.back().context.trace_id, spans_.front().context.trace_id);
+  });
+}
+
+TEST_F(TracingTest, WhatTakesNoTimeIsRecordedAlsoWhereNoTaskRuns) {
+  const rpc::TraceContext parent = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true};
+  in_task([&] {
+    trace_with({});
+    rpc::TraceContext own;
+    coroutine::Scheduler::current().post([&] {
+      own = Tracer::note(tracer_.get(), parent, SpanKind::producer, "publish", {{"to", "room"}});
+    });
+    ASSERT_TRUE(coroutine::sleep_for(1ms));
+    ASSERT_EQ(spans_.size(), 1u);
+    EXPECT_EQ(spans_[0].context, own);
+    EXPECT_EQ(own.trace_id, parent.trace_id);
+    EXPECT_TRUE(own.is_sampled);
+    EXPECT_NE(own.span_id, parent.span_id);
+    EXPECT_EQ(spans_[0].parent_span_id, 9u);
+    EXPECT_EQ(spans_[0].kind, SpanKind::producer);
+    EXPECT_EQ(spans_[0].start, spans_[0].end);
+    EXPECT_EQ(text(spans_[0], "to"), "room");
+    EXPECT_EQ(tracer_->statistics().open_count, 0u);
+    EXPECT_EQ(rpc::CallScope::current(), nullptr);
+  });
+}
+
+TEST_F(TracingTest, WhatIsNotRecordedLeavesItsParent) {
+  const rpc::TraceContext sampled = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true};
+  const rpc::TraceContext unsampled = {.trace_id = {std::byte{7}}, .span_id = 9};
+  in_task([&] {
+    trace_with({.sample_ratio = 1, .open_count_max = 0});
+    EXPECT_EQ(Tracer::note(tracer_.get(), sampled, SpanKind::consumer, "no room"), sampled);
+    EXPECT_EQ(Tracer::note(nullptr, sampled, SpanKind::consumer, "no tracer"), sampled);
+    EXPECT_EQ(Tracer::note(tracer_.get(), unsampled, SpanKind::consumer, "no"), unsampled);
+    EXPECT_EQ(Tracer::note(tracer_.get(), {}, SpanKind::consumer, "no"), rpc::TraceContext());
+    EXPECT_FALSE(Tracer::child(tracer_.get(), sampled, SpanKind::consumer, "no").is_recorded());
+    EXPECT_FALSE(Tracer::child(nullptr, sampled, SpanKind::consumer, "no").is_recorded());
+    EXPECT_FALSE(Tracer::child(tracer_.get(), unsampled, SpanKind::consumer, "no").is_recorded());
+    EXPECT_TRUE(spans_.empty());
+  });
+}
+
+TEST_F(TracingTest, SpanMayBeTheChildOfWhatAMessageHasBrought) {
+  in_task([&] {
+    trace_with({});
+    {
+      const rpc::Span outer = Tracer::child(
+          tracer_.get(), {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true},
+          SpanKind::consumer, "handle");
+      const rpc::Span inner = tracer_->span("inner");
+    }
+    const SpanRecord& handled = span("handle", SpanKind::consumer);
+    EXPECT_EQ(handled.parent_span_id, 9u);
+    EXPECT_EQ(span("inner", SpanKind::internal).parent_span_id, handled.context.span_id);
+    EXPECT_FALSE(rpc::CallScope::current()->trace.is_valid());
   });
 }
 
