@@ -19,6 +19,10 @@ namespace google::protobuf {
 class Message;
 }
 
+namespace corolane::rpc {
+struct TraceContext;
+}
+
 namespace corolane::framework {
 
 // The position of a publication among all that an object ever publishes: later ones are greater.
@@ -47,6 +51,8 @@ struct Published {
   Position position;
   std::shared_ptr<const google::protobuf::Message> message;  // Null in a gap.
   Gap gap = Gap::none;
+  // The span that has published it; null when its trace is not sampled.
+  std::shared_ptr<const rpc::TraceContext> trace = nullptr;
 };
 
 }  // namespace detail

@@ -24,12 +24,15 @@ void Broadcast::begin(Position position, Gap gap) {
   }
 }
 
-void Broadcast::append(Message message) {
+void Broadcast::append(Message message, PublicationTrace trace) {
   ++position_.sequence;
   if (begun_count_ == 0) return;
   check(message != nullptr, "a publication with readers has a message");
   const std::size_t bytes = message->ByteSizeLong();
-  push({.published = {.position = position_, .message = std::move(message)}, .bytes = bytes});
+  push({.published = {.position = position_,
+                      .message = std::move(message),
+                      .trace = std::move(trace)},
+        .bytes = bytes});
 }
 
 void Broadcast::push(Entry entry) {
@@ -166,6 +169,9 @@ Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
     }
     Published taken;
     broadcast_->take(*place_, taken);
+    if (taken.trace != nullptr) [[unlikely]] {
+      batch.traces.push_back({.index = batch.messages.size(), .trace = std::move(taken.trace)});
+    }
     batch.messages.push_back(std::move(taken.message));
   }
   if (!batch.messages.empty()) return std::optional(std::move(batch));

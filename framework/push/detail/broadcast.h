@@ -29,12 +29,21 @@
 
 namespace corolane::framework::detail {
 
+// Null for a publication whose trace is not sampled, as most are.
+using PublicationTrace = std::shared_ptr<const rpc::TraceContext>;
+
 // Consecutive publications on their way to another shard.
 struct PublishedBatch {
   Position after;  // The publication before the first message.
   std::vector<std::shared_ptr<const google::protobuf::Message>> messages;
   // The same messages serialised, when they go to another node; else empty.
   std::vector<std::shared_ptr<const std::string>> bytes = {};
+  // The traces of those that are sampled, with their index among the messages, in that order.
+  struct Trace {
+    std::size_t index;
+    PublicationTrace trace;
+  };
+  std::vector<Trace> traces = {};
 };
 
 // The object whose publications a feed brings.
@@ -66,7 +75,7 @@ class Broadcast {
   void begin(Position position, Gap gap);
   // Appends the next publication. A null message advances the position; it requires that there are
   // no readers.
-  void append(Message message);
+  void append(Message message, PublicationTrace trace = nullptr);
   // Ends the stream: readers get the stored publications and then the error.
   void end(Error error);
 

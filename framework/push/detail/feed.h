@@ -17,6 +17,10 @@
 #include "framework/push/detail/outlet.h"
 #include "framework/push/publication.h"
 
+namespace corolane::rpc {
+class Tracer;
+}
+
 namespace corolane::framework {
 class PublicationBatch;
 }
@@ -66,10 +70,12 @@ class Feed {
     ended,
   };
 
-  // Fails with aborted when the batch precedes one already received, from an earlier owner.
-  Result<void> receive(const PublishedBatch& batch);
+  // Fails with aborted when the batch precedes one already received, from an earlier owner. The
+  // spans of what has arrived go to `tracer`, which may be null.
+  Result<void> receive(const PublishedBatch& batch, rpc::Tracer* tracer,
+                       bool is_from_other_node = false);
   // The same; fails with data_loss when it cannot be parsed.
-  Result<void> receive(const PublicationBatch& batch);
+  Result<void> receive(const PublicationBatch& batch, rpc::Tracer* tracer);
 
   const std::string type_;
   const std::string id_;

@@ -147,7 +147,7 @@ bool Feeds::receive_any(std::uint64_t number, const Batch& batch) {
   const auto found = by_number_.find(number);
   if (found == by_number_.end()) return false;
   const FeedPtr feed = found->second;
-  const auto received = feed->receive(batch);
+  const auto received = feed->receive(batch, tracer_);
   if (received) {
     feed->failed_count_ = 0;
     return true;

@@ -54,6 +54,9 @@ class Feeds {
   Feeds(const Feeds&) = delete;
   Feeds& operator=(const Feeds&) = delete;
 
+  // Takes the spans of publications that arrive; outlives it. Without one there are none.
+  void set_tracer(rpc::Tracer& tracer) { tracer_ = &tracer; }
+
   // Router::subscribe().
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
                               const google::protobuf::Message& prototype);
@@ -104,6 +107,7 @@ class Feeds {
   void remove(Feed& feed);
 
   FeedSource& source_;
+  rpc::Tracer* tracer_ = nullptr;
   // Shared with the feeds, which may outlive this.
   const std::shared_ptr<std::size_t> subscription_count_ = std::make_shared<std::size_t>(0);
   std::map<Key, FeedPtr> feeds_;

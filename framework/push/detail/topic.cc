@@ -21,13 +21,13 @@ std::shared_ptr<Broadcast> broadcast_from(Position position) {
 
 Topic::Topic(Position position) : position_(position), broadcast_(broadcast_from(position)) {}
 
-void Topic::publish(Broadcast::Message message, bool is_held) {
+void Topic::publish(Broadcast::Message message, bool is_held, PublicationTrace trace) {
   const bool waits = is_held || has_held();
   ++position_.sequence;
-  if (!waits) return broadcast_->append(std::move(message));
+  if (!waits) return broadcast_->append(std::move(message), std::move(trace));
   if (message == nullptr) return;
   held_bytes_ += message->ByteSizeLong();
-  held_.push_back(std::move(message));
+  held_.push_back({.message = std::move(message), .trace = std::move(trace)});
   if (held_.size() <= bounds.count_max && held_bytes_ <= bounds.bytes_max) return;
   held_.clear();
   held_bytes_ = 0;
@@ -41,15 +41,15 @@ void Topic::release(Position end) {
     if (!is_whole || end.sequence <= from) return;
     const auto count = static_cast<std::ptrdiff_t>(end.sequence - from);
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      Broadcast::Message& message = held_[static_cast<std::size_t>(i)];
-      held_bytes_ -= message->ByteSizeLong();
-      broadcast_->append(std::move(message));
+      Held& held = held_[static_cast<std::size_t>(i)];
+      held_bytes_ -= held.message->ByteSizeLong();
+      append(std::move(held));
     }
     held_.erase(held_.begin(), held_.begin() + count);
     return;
   }
   if (position_.sequence == broadcast_->position().sequence + held_.size()) {
-    for (Broadcast::Message& message : held_) broadcast_->append(std::move(message));
+    for (Held& held : held_) append(std::move(held));
   } else {
     broadcast_->begin(position_, Gap::behind);
   }
@@ -64,7 +64,7 @@ void Topic::take_back(Position position) {
   if (held != held_.size() || count > held) return;
   proven_sequence_ = std::min(proven_sequence_, position.sequence);
   for (std::uint64_t i = 0; i < count; ++i) {
-    held_bytes_ -= held_.back()->ByteSizeLong();
+    held_bytes_ -= held_.back().message->ByteSizeLong();
     held_.pop_back();
   }
   position_ = position;

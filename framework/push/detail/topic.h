@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "framework/push/detail/broadcast.h"
@@ -31,7 +32,7 @@ class Topic {
 
   // The message may be null when there are no readers. A held message, and all after it, become
   // readable by release().
-  void publish(Broadcast::Message message, bool is_held);
+  void publish(Broadcast::Message message, bool is_held, PublicationTrace trace = nullptr);
   void release() { release(position_); }
   // The same for those up to `end`.
   void release(Position end);
@@ -48,10 +49,17 @@ class Topic {
   void end();
 
  private:
+  struct Held {
+    Broadcast::Message message;
+    PublicationTrace trace;
+  };
+
+  void append(Held held) { broadcast_->append(std::move(held.message), std::move(held.trace)); }
+
   Position position_;
   std::uint64_t proven_sequence_ = 0;
   std::shared_ptr<Broadcast> broadcast_;
-  std::vector<Broadcast::Message> held_;  // After the broadcast's messages.
+  std::vector<Held> held_;  // After the broadcast's messages.
   std::size_t held_bytes_ = 0;
 };
 

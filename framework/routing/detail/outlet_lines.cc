@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/push/detail/publication_traces.h"
 #include "framework/wire/push.pb.h"
 
 namespace corolane::framework::detail {
@@ -54,6 +55,7 @@ Result<void> OutletLines::write_all(const LineName& name, Line& line,
         batch.add_messages(*message);
         bytes += message->size();
       }
+      add_traces(*item.batch, batch);
       written.push_back({.from = item.from, .feed = item.feed});
     }
   }
