@@ -85,6 +85,7 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
       rpc_server_(std::make_unique<rpc::Server>(network, rpc_options(surroundings.config))) {
   router_->set_stack_sizes(stack_sizes(surroundings.config.stacks));
   router_->set_slow_calls(telemetry_->slow_calls());
+  router_->push().feeds().set_tracer(tracer());
   add_shard_metrics(metrics_, *this);
   telemetry_->watch(*rpc_server_);
   serve(std::make_unique<rpc::ReflectionService>(*rpc_server_));

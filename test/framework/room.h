@@ -97,6 +97,11 @@ class Listener : public ListenerObject {
     } else {
       change().add_texts((*event)->text());
       if ((*event)->text() == request.leaves_at()) rooms_.erase(std::string(request.room()));
+      if (!request.echoes_to().empty()) {
+        auto said =
+            RoomClient(router(), request.echoes_to()).say(say_request("echo " + (*event)->text()));
+        if (!said) failure_ = said.error().to_string();
+      }
       static_cast<void>(
           coroutine::sleep_for(std::chrono::milliseconds(request.pause_milliseconds())));
     }

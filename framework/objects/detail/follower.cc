@@ -10,6 +10,7 @@
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/following.h"
+#include "framework/push/detail/publication_traces.h"
 #include "framework/wire/detail/call_chain.h"
 #include "rpc/call_scope.h"
 
@@ -80,8 +81,23 @@ void Follower::deliver() {
     if (next && !*next) return run.catch_up();
     const Result<Published> event =
         next ? Result<Published>(**std::move(next)) : Result<Published>(std::move(next.error()));
-    if (!run_in_turn([&] { handler_(event); }) || !event) return;
+    if (!handle(event) || !event) return;
   }
+}
+
+bool Follower::handle(const Result<Published>& event) {
+  const DeliveryTrace trace(event ? &*event : nullptr);
+  if (!trace.is_sampled()) [[likely]]
+    return run_in_turn([&] { handler_(event); });
+  return run_in_turn([&] {
+    rpc::Span span = trace.handle(cell_.tracer());
+    span.attribute("messaging.system", "corolane");
+    span.attribute("messaging.operation.name", "handle");
+    span.attribute("messaging.operation.type", "process");
+    span.attribute("corolane.object.type", cell_.type().name());
+    span.attribute("corolane.object.id", cell_.id());
+    handler_(event);
+  });
 }
 
 bool Follower::run_in_turn(const std::function<void()>& work) {

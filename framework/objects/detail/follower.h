@@ -52,6 +52,8 @@ class Follower : public std::enable_shared_from_this<Follower> {
 
   void spawn();
   void deliver();
+  // Calls the handler. Returns false as run_in_turn().
+  bool handle(const Result<Published>& event);
   // Returns false when stopped or cancelled before it got a turn.
   bool run_in_turn(const std::function<void()>& work);
   // Drops what belongs to the subscription.

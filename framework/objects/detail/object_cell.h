@@ -108,6 +108,7 @@ class ObjectCell {
   RequestLedger& ledger(const rpc::RequestId& id);
   ObjectAlarms& alarms();
   const WallClock& wall_clock() const { return surroundings_.clock; }
+  rpc::Tracer* tracer() const { return surroundings_.tracer; }
 
   // Seals and loads the object and calls on_activate(). Suspends. Requires the exclusive turn and
   // an inactive object. Fails with moved_error() when another node owns the object, as
@@ -407,6 +408,8 @@ class ObjectCell {
   void abandon_seal(Ownership::Epoch epoch);
   void release_seal(Deadline deadline);
   Error owned_by_another() const;
+  // The span of the next publication; null when the running task has no sampled trace.
+  PublicationTrace trace_of(const google::protobuf::Message& message);
   void release_held(Position end);
   void end_publishing();
 

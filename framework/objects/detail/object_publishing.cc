@@ -7,6 +7,8 @@
 #include "framework/objects/detail/object_cell.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/objects/object.h"
+#include "framework/push/detail/publication_traces.h"
+#include "rpc/call_scope.h"
 
 namespace corolane::framework {
 
@@ -46,6 +48,16 @@ Position ObjectCell::published() const {
   return {.epoch = epoch_, .sequence = type_.last_sequence()};
 }
 
+PublicationTrace ObjectCell::trace_of(const google::protobuf::Message& message) {
+  const rpc::CallScope* const scope = rpc::CallScope::current();
+  if (scope == nullptr || !scope->trace.is_sampled) [[likely]]
+    return nullptr;
+  Position position = published();
+  ++position.sequence;
+  return note_published(tracer(), scope->trace, {.type = type_.name(), .id = id_}, message,
+                        position);
+}
+
 void ObjectCell::publish(Broadcast::Message message) {
   ++type_.counts.publication_count;
   Topic& topic = this->topic();
@@ -54,7 +66,9 @@ void ObjectCell::publish(Broadcast::Message message) {
     topic.end();
     message = nullptr;
   }
-  topic.publish(std::move(message), is_durable_turn_ || hides_change_ || !has_lease());
+  PublicationTrace trace = message == nullptr ? nullptr : trace_of(*message);
+  topic.publish(std::move(message), is_durable_turn_ || hides_change_ || !has_lease(),
+                std::move(trace));
 }
 
 void ObjectCell::release_held(Position end) {

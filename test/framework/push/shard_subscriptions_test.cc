@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,19 +17,23 @@
 #include "coroutine/testing/matchers.h"
 #include "framework/node/node.h"
 #include "framework/objects/detail/object_host.h"
+#include "rpc/call_scope.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/room.h"
 #include "test/framework/room_mirror.h"
+#include "test/framework/telemetry/fake_collector.h"
 #include "test/framework/test_node.h"
 
 namespace corolane::framework {
 namespace {
 
 using namespace std::chrono_literals;
+using nlohmann::json;
 using test::RoomClient;
 using test::RoomMirror;
 using test::say_request;
 using test::SayRequest;
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr std::size_t shard_count = 3;
@@ -128,6 +134,50 @@ TEST(ShardSubscriptionsTest, ABusyShardGetsAGapForMissedPublications) {
     EXPECT_GT(mirror.behind_count, 0U);
     EXPECT_LT(mirror.event_count, 5'000U);
     EXPECT_THAT(mirror.failures, IsEmpty());
+  });
+}
+
+TEST(ShardSubscriptionsTest, ATraceHasThePublicationAndTheShardsThatHearIt) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    test::FakeCollector collector(real.network, {"127.0.0.1", 0});
+    NodeConfig config = test::node_config("traced");
+    config.shards = 2;
+    config.otlp.endpoint = "127.0.0.1:" + std::to_string(collector.endpoint().port);
+    config.tracing.sample_ratio = 0;
+    Node node(config, real.network, Log(LogLevel::error));
+    node.host<test::Room>();
+    node.serve([](Shard& shard) { return std::make_unique<test::WatchService>(shard.router()); });
+    ASSERT_TRUE(node.start());
+    std::atomic<std::size_t> following_count = 0;
+    const auto heard = node.on_each_shard([&](Shard& shard) -> Result<void> {
+      RoomMirror mirror(shard.router(), "1");
+      if (auto begun = mirror.follow(test::soon()); !begun) return begun;
+      ++following_count;
+      if (shard.index() == 0) {
+        while (following_count < config.shards) {
+          if (auto slept = coroutine::sleep_for(1ms); !slept) return slept;
+        }
+        rpc::CallScope::enter(
+            {.trace = {.trace_id = {std::byte{7}}, .span_id = 9, .is_sampled = true}});
+        auto said = RoomClient(shard.router(), "1").say(say_request("hello"));
+        if (!said) return said.error();
+      }
+      return mirror.follow(test::soon());
+    });
+    EXPECT_TRUE(heard) << heard;
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
+    std::vector<json> published;
+    std::vector<json> received;
+    for (const std::string& text : collector.spans()) {
+      const json span = json::parse(text);
+      EXPECT_EQ(span["traceId"], "07000000000000000000000000000000");
+      if (span["name"] == "publish corolane.test.RoomEvent") published.push_back(span["spanId"]);
+      if (span["name"] == "receive corolane.test.RoomEvent") {
+        received.push_back(span["parentSpanId"]);
+      }
+    }
+    ASSERT_EQ(published.size(), 1U);
+    EXPECT_THAT(received, ElementsAre(published[0], published[0]));
   });
 }
 

@@ -8,11 +8,13 @@
 #include <chrono>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "coroutine/sync/mutex.h"
 #include "coroutine/testing/temporary_folder.h"
 #include "framework/node/node.h"
 #include "framework/node/node_metrics.h"
@@ -189,6 +191,27 @@ TEST_F(TelemetryTest, ACallThatWaitsForATurnHasASpanThatSaysForWhom) {
   const auto took = std::stoll(waits[0]["endTimeUnixNano"].get<std::string>()) -
                     std::stoll(waits[0]["startTimeUnixNano"].get<std::string>());
   EXPECT_EQ(took, 20'000'000);
+}
+
+TEST_F(TelemetryTest, ACallThatWaitsForALockHasASpanThatNamesIt) {
+  auto node = serve(traced());
+  coroutine::Mutex market("market");
+  auto seller = coroutine::spawn("seller", [&] {
+    const std::scoped_lock held(market);
+    EXPECT_TRUE(coroutine::sleep_for(20ms));
+  });
+  auto buyer = coroutine::spawn("buyer", [&] {
+    const rpc::Span root = node->tracer().span("root");
+    const std::scoped_lock lock(market);
+  });
+  EXPECT_TRUE(seller.join(Deadline::never()));
+  EXPECT_TRUE(buyer.join(Deadline::never()));
+  ASSERT_TRUE(node->stop(Deadline::after(1s)));
+  ASSERT_EQ(collector_.spans().size(), 2u);
+  const json wait = json::parse(collector_.spans()[0]);
+  EXPECT_EQ(wait["name"], "wait for lock");
+  EXPECT_THAT(wait["attributes"].dump(), AllOf(HasSubstr(R"("market")"), HasSubstr(R"("seller")"),
+                                               HasSubstr("telemetry_test.cc")));
 }
 
 TEST_F(TelemetryTest, MetricsReachTheCollectorInEachInterval) {
