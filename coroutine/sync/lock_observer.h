@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Sees the tasks of a scheduler wait for a Mutex or a SharedMutex: for tracing.
 //
-//   class SlowLocks final : public LockObserver {
-//    public:
-//     std::unique_ptr<Wait> begin(const LockWait& lock) override {
-//       return std::make_unique<Measured>(lock.name(), now());  // Its destructor looks at the
-//       time.
-//     }
+//   struct Timed final : LockObserver::Wait {
+//     ~Timed() override { note(now() - start); }
+//     const TimePoint start = now();
 //   };
-//
-//   SlowLocks observer;
+//   struct Observer final : LockObserver {
+//     std::unique_ptr<Wait> begin(const LockWait&) override { return std::make_unique<Timed>(); }
+//   };
+//   Observer observer;
 //   auto observation = Scheduler::current().record(observer);
 //
 // A lock that is free costs nothing more than without an observer, and one that is not a load and a
