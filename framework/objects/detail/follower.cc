@@ -94,6 +94,8 @@ bool Follower::handle(const Result<Published>& event) {
     span.attribute("messaging.system", "corolane");
     span.attribute("messaging.operation.name", "handle");
     span.attribute("messaging.operation.type", "process");
+    span.attribute("messaging.destination.name",
+                   reader_->source().type + "/" + reader_->source().id);
     span.attribute("corolane.object.type", cell_.type().name());
     span.attribute("corolane.object.id", cell_.id());
     handler_(event);

@@ -174,6 +174,7 @@ TEST_F(TracedPublicationsTest, OneTraceHasThePublicationAndAllThatHearIt) {
   EXPECT_EQ(handled[0]["parentSpanId"], producer["spanId"]);
   EXPECT_EQ(attribute(handled[0], "messaging.operation.type"), "process");
   EXPECT_EQ(attribute(handled[0], "corolane.object.id"), listener);
+  EXPECT_EQ(attribute(handled[0], "messaging.destination.name"), "corolane.test.Room/" + room);
 }
 
 TEST_F(TracedPublicationsTest, TheCallsOfAHandlerBelongToTheTraceAndEndWithIt) {
