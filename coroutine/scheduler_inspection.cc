@@ -121,21 +121,25 @@ std::vector<TaskInfo> Scheduler::lock_waits(std::size_t count_max) const {
 // A task that has ended with a lock has left the address of its control block there: it is compared
 // with those of the live tasks, and not followed.
 void Scheduler::find_holders(std::span<TaskInfo> infos) const {
-  std::unordered_map<const void*, TaskId> holders;
+  std::unordered_map<const void*, const detail::TaskControl*> holders;
   for (const TaskInfo& info : infos) {
     if (!info.awaited || !info.awaited->is_held) continue;
-    holders.try_emplace(static_cast<const detail::KnownQueue*>(info.awaited->identity)->holder, 0);
+    holders.try_emplace(static_cast<const detail::KnownQueue*>(info.awaited->identity)->holder,
+                        nullptr);
   }
   if (holders.empty()) return;
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
     const auto found = holders.find(&task);
-    if (found != holders.end()) found->second = task.top().id;
+    if (found != holders.end()) found->second = &task;
     return true;
   });
   for (TaskInfo& info : infos) {
     if (!info.awaited || !info.awaited->is_held) continue;
     const auto* const queue = static_cast<const detail::KnownQueue*>(info.awaited->identity);
-    info.awaited->holder = holders.at(queue->holder);
+    const detail::TaskControl* const holder = holders.at(queue->holder);
+    if (holder == nullptr) continue;
+    info.awaited->holder = holder->top().id;
+    info.awaited->holder_name = holder->name();
   }
 }
 

@@ -76,8 +76,9 @@ struct Awaited {
   const void* identity = nullptr;  // Equal for all that wait for the same.
   bool is_held = false;            // A lock, which one task or stackless coroutine holds.
   // The task that holds it; 0 when none does. Valid in what Scheduler::task() and lock_waits()
-  // return, and with TasksOptions::holders.
+  // return, and with TasksOptions::holders. So is its name.
   TaskId holder = 0;
+  std::string holder_name = {};
 };
 
 struct TaskInfo {

@@ -83,8 +83,7 @@ void add_lock_waits(const Shard& shard, Duration time_min, std::size_t count_max
     if (id == 0) continue;
     WaitParty& holder = parties[id];
     holder.set_task(address_text(shard, id));
-    if (!holder.task_name().empty()) continue;
-    if (const auto info = shard.scheduler().task(id)) holder.set_task_name(info->name);
+    holder.set_task_name(task.awaited->holder_name);
   }
   find_objects(shard, parties);
   for (const coroutine::TaskInfo& task : waits) {

@@ -35,6 +35,10 @@ TaskInfo info_of(std::string_view name) {
   return {};
 }
 
+TaskInfo info_of_running() {
+  return Scheduler::current().task(current_task_id()).value_or(TaskInfo());
+}
+
 // Where the task waits, while it does.
 template <typename F>
 Awaited awaited_by(F wait) {
@@ -57,6 +61,7 @@ TEST(KnownQueueTest, AMutexTellsWhichTaskHoldsIt) {
       awaited_by([&](Deadline deadline) { return mutex.try_lock_until(deadline); });
   EXPECT_TRUE(awaited.is_held);
   EXPECT_EQ(awaited.holder, info_of("holder").id);
+  EXPECT_EQ(awaited.holder_name, "holder");
   EXPECT_TRUE(std::string_view(awaited.site.file_name()).ends_with("known_queue_test.cc"));
   static_cast<void>(holder.join(Deadline::never()));
 }
@@ -157,6 +162,7 @@ TEST(KnownQueueTest, TheTasksThatWaitForLocksAreListed) {
   EXPECT_EQ(waits[0].name, "first");
   EXPECT_EQ(waits[1].name, "second");
   EXPECT_EQ(waits[1].awaited->holder, current_task_id());
+  EXPECT_EQ(waits[1].awaited->holder_name, info_of_running().name);
   EXPECT_EQ(waits[1].awaited->identity, waits[0].awaited->identity);
   EXPECT_EQ(Scheduler::current().lock_waits(1).size(), 1u);
   mutex.unlock();
