@@ -151,7 +151,7 @@ class Scheduler : private detail::Switcher {
   std::optional<TaskInfo> task(TaskId id) const;
   // The tasks that wait for a lock that is held, oldest first, with its holder. Looks at all tasks,
   // in some nanoseconds each.
-  std::vector<TaskInfo> lock_waits(std::size_t count_max = 1'000) const;
+  std::vector<TaskInfo> lock_waits(const LockWaitsOptions& options = {}) const;
   Statistics statistics() const;
   // Tells what the children of groups wait for (stackless_info.h); those that a task awaits belong
   // to the task. Looks at `count_max` of them, in some 10 ns each.

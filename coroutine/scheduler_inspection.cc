@@ -105,13 +105,16 @@ std::optional<TaskInfo> Scheduler::task(TaskId id) const {
   return info;
 }
 
-std::vector<TaskInfo> Scheduler::lock_waits(std::size_t count_max) const {
+std::vector<TaskInfo> Scheduler::lock_waits(const LockWaitsOptions& options) const {
   std::vector<TaskInfo> infos;
   all_tasks_.for_each_while([&](const detail::TaskControl& task) {
-    if (infos.size() == count_max) return false;
+    if (infos.size() == options.count_max) return false;
     const detail::TaskWait* const wait = detail::TaskWait::of(task);
     const bool is_of_lock = wait != nullptr && wait->known() != nullptr;
-    if (is_of_lock && wait->known()->holder != nullptr) infos.push_back(info_of(task));
+    if (!is_of_lock || wait->known()->holder == nullptr) return true;
+    if (turn_time_ - task.state_since < options.time_min) return true;
+    if (task.waiting_for != nullptr && task.waiting_for == options.left_out) return true;
+    infos.push_back(info_of(task));
     return true;
   });
   find_holders(infos);

@@ -109,6 +109,12 @@ struct TasksOptions {
   bool holders = false;              // Fills in Awaited::holder: looks at all tasks once more.
 };
 
+struct LockWaitsOptions {
+  std::size_t count_max = 1'000;   // The oldest tasks.
+  Duration time_min{};             // Only waits that have lasted for so long.
+  std::string_view left_out = "";  // Not those for locks of this name.
+};
+
 // Sums up all tasks that were spawned at one place: one row for each handler or bot, not one for
 // each call.
 struct SpawnSite {

@@ -69,10 +69,8 @@ void add_holder_calls(const Shard& shard, const Parties& parties, WaitsReply& re
 
 void add_lock_waits(const Shard& shard, Duration time_min, std::size_t count_max,
                     WaitsReply& reply) {
-  auto waits = shard.scheduler().lock_waits(count_max);
-  std::erase_if(waits, [time_min](const coroutine::TaskInfo& task) {
-    return task.in_state < time_min || task.waiting_for == ObjectCell::turn_name;
-  });
+  const auto waits = shard.scheduler().lock_waits(
+      {.count_max = count_max, .time_min = time_min, .left_out = ObjectCell::turn_name});
   if (waits.empty()) return;
   Parties parties;
   for (const coroutine::TaskInfo& task : waits) {

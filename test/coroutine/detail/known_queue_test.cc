@@ -164,7 +164,27 @@ TEST(KnownQueueTest, TheTasksThatWaitForLocksAreListed) {
   EXPECT_EQ(waits[1].awaited->holder, current_task_id());
   EXPECT_EQ(waits[1].awaited->holder_name, info_of_running().name);
   EXPECT_EQ(waits[1].awaited->identity, waits[0].awaited->identity);
-  EXPECT_EQ(Scheduler::current().lock_waits(1).size(), 1u);
+  EXPECT_EQ(Scheduler::current().lock_waits({.count_max = 1}).size(), 1u);
+  mutex.unlock();
+}
+
+TEST(KnownQueueTest, WaitsForLocksThatAreLeftOutDoNotCount) {
+  Mutex other("turn");
+  Mutex mutex;
+  other.lock();
+  mutex.lock();
+  auto left_out = spawn("left out", [&] { const std::unique_lock lock(other, 3s); });
+  auto young = spawn("young", [&] {
+    static_cast<void>(sleep_for(1s));
+    const std::unique_lock lock(mutex, 3s);
+  });
+  auto old = spawn("old", [&] { const std::unique_lock lock(mutex, 3s); });
+  static_cast<void>(sleep_for(1500ms));
+  const auto waits =
+      Scheduler::current().lock_waits({.count_max = 1, .time_min = 1s, .left_out = "turn"});
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].name, "old");
+  other.unlock();
   mutex.unlock();
 }
 
