@@ -45,6 +45,7 @@ class CpuProfile;
 class LockObserver;
 class SwitchTrace;
 class TaskGroup;
+class TaskWalk;
 struct Interruption;
 struct StacklessInfo;
 
@@ -144,8 +145,8 @@ class Scheduler : private detail::Switcher {
   using Switcher::timers;
   const StackPool& stacks() const { return stacks_; }
 
-  // Every live task, oldest first. The scheduler's tasks and its loop may ask for traces; a signal
-  // handler may not.
+  // Every live task, oldest first; TaskWalk lists them in parts. The scheduler's tasks and its loop
+  // may ask for traces; a signal handler may not.
   std::vector<TaskInfo> tasks(const TasksOptions& options = {}) const;
   // The live task with this id, with its trace and the holder of the lock that it waits for.
   std::optional<TaskInfo> task(TaskId id) const;
@@ -185,6 +186,7 @@ class Scheduler : private detail::Switcher {
   friend class detail::Letter;
   friend class detail::OutgoingMail;
   friend class detail::TaskAccess;
+  friend class TaskWalk;
   template <typename Recorder>
   friend class Recording;
 
@@ -230,6 +232,9 @@ class Scheduler : private detail::Switcher {
   void run_next_strand();
   [[noreturn]] void report_deadlock() const;
   TaskInfo info_of(const detail::TaskControl& task) const;
+  // Those behind `place`, which becomes the last of them; null: all tasks.
+  std::vector<TaskInfo> tasks_behind(const TasksOptions& options,
+                                     detail::TaskControl*& place) const;
   void find_holders(std::span<TaskInfo> infos) const;
   static void charge_cpu(std::uint64_t nanoseconds, const void* context);
   static void answer_interruption(const void* context);

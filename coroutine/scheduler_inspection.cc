@@ -75,19 +75,27 @@ struct LastTask {
 }  // namespace
 
 std::vector<TaskInfo> Scheduler::tasks(const TasksOptions& options) const {
+  detail::TaskControl* place = nullptr;
+  return tasks_behind(options, place);
+}
+
+std::vector<TaskInfo> Scheduler::tasks_behind(const TasksOptions& options,
+                                              detail::TaskControl*& place) const {
   std::optional<detail::TaskTracer> tracer;
   if (options.traces)
     tracer.emplace(std::initializer_list<const detail::ReadyRing*>{&ready_, &control_},
                    detail::Strand::task_of_stack());
   std::vector<TaskInfo> infos;
   infos.reserve(std::min(task_count_, options.count_max));
-  all_tasks_.for_each_while([&](const detail::TaskControl& task) {
+  const auto list = [&](detail::TaskControl& task) {
     if (task.top().id <= options.after) return true;
     if (infos.size() == options.count_max) return false;
     infos.push_back(info_of(task));
     if (tracer) infos.back().trace = tracer->trace(task);
+    place = &task;
     return true;
-  });
+  };
+  all_tasks_.for_each_while(list, place);
   if (options.holders) find_holders(infos);
   return infos;
 }

@@ -68,10 +68,11 @@ class List {
     });
   }
 
-  // The same until `visit` returns false.
+  // The same until `visit` returns false; from the element behind `place` on, if there is one.
   template <typename F>
-  void for_each_while(F&& visit) const {
-    for (Node* node = head_.next_; node != &head_;) {
+  void for_each_while(F&& visit, T* place = nullptr) const {
+    const Node& before = place == nullptr ? head_ : static_cast<const Node&>(*place);
+    for (Node* node = before.next_; node != &head_;) {
       Node* const next = node->next_;
       if (!visit(*static_cast<T*>(node))) return;
       node = next;

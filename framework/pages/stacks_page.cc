@@ -7,6 +7,7 @@
 #include "coroutine/inspect/symbols.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
+#include "coroutine/task_walk.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
@@ -30,16 +31,13 @@ constexpr std::size_t stacks_per_part = 200;
 // Tasks come and go between the parts.
 StackGroups stacks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {
   StackGroups groups;
-  coroutine::TaskId last = 0;
-  while (groups.task_count() < stack_count_max) {
-    auto part = scheduler.tasks({.after = last, .count_max = stacks_per_part, .traces = true});
-    for (coroutine::TaskInfo& task : part) {
-      last = task.id;
+  coroutine::TaskWalk walk(scheduler);
+  do {
+    for (coroutine::TaskInfo& task : walk.next({.count_max = stacks_per_part, .traces = true})) {
       task.scheduler = static_cast<std::uint32_t>(number);
       if (filter.matches(task)) groups.add(task);
     }
-    if (part.size() < stacks_per_part || !coroutine::yield()) break;
-  }
+  } while (!walk.is_over() && groups.task_count() < stack_count_max && coroutine::yield());
   return groups;
 }
 

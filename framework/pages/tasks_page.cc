@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "coroutine/task_info.h"
+#include "coroutine/task_walk.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
@@ -57,18 +58,16 @@ Tasks all_tasks_of(const Scheduler& scheduler, std::size_t number) {
 // Tasks come and go between the parts.
 Tasks filtered_tasks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {
   Tasks tasks;
-  coroutine::TaskId last = 0;
-  for (;;) {
-    auto part = scheduler.tasks({.after = last, .count_max = tasks_per_part});
-    for (TaskInfo& task : part) {
-      last = task.id;
+  coroutine::TaskWalk walk(scheduler);
+  do {
+    for (TaskInfo& task : walk.next({.count_max = tasks_per_part})) {
       task.scheduler = static_cast<std::uint32_t>(number);
       if (!filter.matches(task)) continue;
       ++tasks.count;
       if (tasks.oldest.size() < task_rows_max) tasks.oldest.push_back(std::move(task));
     }
-    if (part.size() < tasks_per_part || !coroutine::yield()) return tasks;
-  }
+  } while (!walk.is_over() && coroutine::yield());
+  return tasks;
 }
 
 Tasks tasks_of(const Scheduler& scheduler, std::size_t number, const TaskFilter& filter) {

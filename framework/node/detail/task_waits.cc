@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/stackless_info.h"
 #include "coroutine/task.h"
+#include "coroutine/task_walk.h"
 #include "framework/node/detail/site_text.h"
 #include "framework/node/detail/task_objects.h"
 #include "framework/node/shard.h"
@@ -97,11 +98,9 @@ void add_lock_waits(const Shard& shard, Duration time_min, std::size_t count_max
 
 void add_task_waits(const Shard& shard, std::size_t count_max, WaitsReply& reply) {
   std::map<std::pair<std::string, std::string>, TaskWaits> groups;
-  coroutine::TaskId last = 0;
-  for (;;) {
-    const auto part = shard.scheduler().tasks({.after = last, .count_max = tasks_per_part});
-    for (const coroutine::TaskInfo& task : part) {
-      last = task.id;
+  coroutine::TaskWalk walk(shard.scheduler());
+  do {
+    for (const coroutine::TaskInfo& task : walk.next({.count_max = tasks_per_part})) {
       if (task.waiting_for.empty()) continue;
       std::string made_at = task.awaited ? site_text(task.awaited->site) : std::string();
       TaskWaits& group = groups[{task.waiting_for, made_at}];
@@ -113,8 +112,7 @@ void add_task_waits(const Shard& shard, std::size_t count_max, WaitsReply& reply
       group.set_milliseconds_max(milliseconds);
       group.set_task_name(task.name);
     }
-    if (part.size() < tasks_per_part || !coroutine::yield()) break;
-  }
+  } while (!walk.is_over() && coroutine::yield());
   std::vector<TaskWaits> all;
   for (auto& [key, group] : groups) all.push_back(std::move(group));
   for (const coroutine::StacklessWait& wait : shard.scheduler().stackless().waits) {
