@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "framework/node/detail/cluster_waits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "coroutine/task.h"
+
+namespace corolane::framework::detail {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+WaitParty party(const std::string& task, const std::string& id) {
+  WaitParty party;
+  party.set_task(task);
+  party.set_task_name("work");
+  party.set_type("test.Guild");
+  party.set_id(id);
+  return party;
+}
+
+OnNode<LockWait> lock_wait(const WaitParty& waiting, const WaitParty& holder) {
+  LockWait wait;
+  *wait.mutable_waiting() = waiting;
+  *wait.mutable_holder() = holder;
+  return {.node = "a", .wait = wait};
+}
+
+// An answer that cannot be read would leave its node out of the whole look.
+TEST(ClusterWaitsTest, IdsAndNamesOfTasksAreAnyBytes) {
+  const std::string bytes = "a\xff\xc3";
+  WaitsReply reply;
+  *reply.add_locks() = lock_wait(party("1", bytes), party("2", bytes)).wait;
+  ObjectWait& wait = *reply.add_waits();
+  wait.set_id(bytes);
+  wait.set_from_id(bytes);
+  wait.set_from_task_name(bytes);
+  reply.add_tasks()->set_task_name(bytes);
+  WaitsReply read;
+  ASSERT_TRUE(read.ParseFromString(reply.SerializeAsString()));
+  EXPECT_EQ(read.waits(0).from_id(), bytes);
+
+  LoadsReply loads;
+  loads.add_loads()->set_busiest_id(bytes);
+  LoadsReply read_loads;
+  ASSERT_TRUE(read_loads.ParseFromString(loads.SerializeAsString()));
+}
+
+}  // namespace
+}  // namespace corolane::framework::detail
