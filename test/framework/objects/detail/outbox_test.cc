@@ -194,6 +194,18 @@ TEST_F(OutboxTest, ACallSurvivesTheCrashOfItsOwner) {
   EXPECT_EQ(stage().statistics().outbox_count, 0U);
 }
 
+// The id is in the record of the sender, which could not be read again.
+TEST_F(OutboxTest, TheIdOfAReceiverIsAnyBytes) {
+  const std::string receiver = "r\xff";
+  receive_ = [](Puppet&) { return Error(Code::unavailable, "not yet"); };
+  ASSERT_TRUE(send({receiver}));
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  receive_ = [](Puppet&) { return Result<void>(); };
+  crash();
+  ASSERT_TRUE(coroutine::sleep_for(30s));
+  EXPECT_EQ(value(receiver), 1);
+}
+
 TEST_F(OutboxTest, ACallWhoseDeliveryWasForgottenTakesEffectOnce) {
   ASSERT_TRUE(send({"b", "b", "c"}));
   ASSERT_TRUE(coroutine::sleep_for(100ms));
