@@ -120,12 +120,6 @@ void Json::push_back(Json element) {
   elements->push_back(std::move(element));
 }
 
-std::size_t Json::size() const {
-  const auto* const elements = std::get_if<Array>(&value_);
-  check(elements != nullptr, "only an array has elements");
-  return elements->size();
-}
-
 const Json& Json::at(std::string_view key) const {
   static const Json null;
   const auto* const members = std::get_if<Object>(&value_);

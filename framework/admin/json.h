@@ -65,18 +65,18 @@ class Json {
   Json& operator[](std::string_view key);
   // Appends to an array.
   void push_back(Json element);
-  // The number of elements of an array.
-  std::size_t size() const;
 
   // The member of an object; null when it has none, or is no object.
   const Json& at(std::string_view key) const;
   const Value& value() const { return value_; }
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
+  bool is_object() const { return std::holds_alternative<Object>(value_); }
   bool is_true() const;
   // Zero, an empty text and no elements for a value of another kind.
   double number() const;
   std::string_view text() const;
   std::span<const Json> elements() const;
+  std::size_t size() const { return elements().size(); }
 
   // Writes a line for each element and member, and U+FFFD for invalid UTF-8.
   std::string to_text() const;

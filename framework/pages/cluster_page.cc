@@ -251,6 +251,11 @@ std::vector<Asked> ask_whole_cluster(Node& node, const ClusterView* view) {
   return all;
 }
 
+// Whatever a node answers.
+std::uint64_t whole_number(double number) {
+  return static_cast<std::uint64_t>(std::clamp(number, 0.0, 1e18));
+}
+
 std::string note_of(const Json& answer) {
   std::string text;
   for (const Json& shard : answer.at("silent_shards").elements()) {
@@ -272,7 +277,7 @@ Json member_json(const Asked& asked) {
   const bool drains = member != nullptr && member->is_draining;
   std::uint64_t active = 0;
   for (const Json& type : answer.at("types").elements()) {
-    active += static_cast<std::uint64_t>(type.at("active").number());
+    active += whole_number(type.at("active").number());
   }
   Json json = {{"name", answer.at("name")},
                {"state", drains && answer.at("state").text() == "serving" ? Json("draining")
@@ -295,6 +300,7 @@ Json all_rows(const std::vector<Asked>& all, std::string_view part, std::string_
   for (const Asked& asked : all) {
     if (!asked.answer) continue;
     for (Json row : asked.answer->at(part).elements()) {
+      if (!row.is_object()) continue;  // A node of another build, or one that is confused.
       row["node"] = asked.answer->at("name");
       rows.push_back(std::move(row));
     }
@@ -316,7 +322,7 @@ Json method_rows(const std::vector<Asked>& all) {
           methods[{std::string(row.at("method").text()), std::string(row.at("kind").text())}];
       if (sum.is_null()) sum = {{"method", row.at("method")}, {"kind", row.at("kind")}};
       for (const std::string_view key : sums) {
-        sum[key] = static_cast<std::uint64_t>(sum.at(key).number() + row.at(key).number());
+        sum[key] = whole_number(sum.at(key).number() + row.at(key).number());
       }
       // The slowest node's.
       Json& p99 = sum["p99_seconds_max"];

@@ -65,6 +65,8 @@ TEST(JsonTest, ReadsAValueOfAnotherKindAsNothing) {
   EXPECT_EQ(json.at("name").number(), 0.0);
   EXPECT_EQ(json.text(), "");
   EXPECT_TRUE(json.at("name").elements().empty());
+  EXPECT_EQ(json.size(), 0u);
+  EXPECT_EQ(json.at("name").size(), 0u);
 }
 
 TEST(JsonTest, ReplacesInvalidUtf8) {
