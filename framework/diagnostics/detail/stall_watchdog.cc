@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <utility>
 
 #include "coroutine/inspect/folded_frames.h"
@@ -114,7 +115,7 @@ void StallWatchdog::begin_stall(Watched& watched, std::size_t shard, TimePoint t
     const std::scoped_lock lock(mutex_);
     stall.number = watched.stall = ++statistics_.count;
     stalls_.push_front(stall);
-    if (stalls_.size() > options_.kept_count) stalls_.pop_back();
+    forget_oldest();
   }
   watched.tell_at = options_.told_again_after;
   tell_first(stall, time);
@@ -171,6 +172,16 @@ void StallWatchdog::tell(const Stall& stall) {
                 {"asleep_in", doing.asleep_in.empty() ? "-" : doing.asleep_in},
                 {"at", place_text(doing.trace)},
                 {"not_told_before", std::exchange(unlogged_count_, 0)}});
+}
+
+// One that goes on is told again: there is at most one for each loop.
+void StallWatchdog::forget_oldest() {
+  while (stalls_.size() > options_.kept_count) {
+    const auto oldest = std::find_if(stalls_.rbegin(), stalls_.rend(),
+                                     [](const Stall& stall) { return !stall.is_going_on; });
+    if (oldest == stalls_.rend()) return;
+    stalls_.erase(std::next(oldest).base());
+  }
 }
 
 StallWatchdog::Stall* StallWatchdog::find(std::uint64_t number) {

@@ -37,7 +37,7 @@ class StallWatchdog {
     std::size_t logged_per_minute_max = 5;  // Those told again are not counted.
     // The first time; further ones follow after ten times as long, and then each 60 times.
     Duration told_again_after = std::chrono::seconds(1);
-    std::size_t kept_count = 32;  // Stalls with their stacks.
+    std::size_t kept_count = 32;  // Stalls with their stacks, besides those that go on.
     // The last loop is that of the control thread, which is no shard.
     bool control_is_last = false;
   };
@@ -87,6 +87,8 @@ class StallWatchdog {
   void end_stall(Watched& watched, TimePoint time);
   void tell_first(const Stall& stall, TimePoint time);
   void tell(const Stall& stall);
+  // With mutex_ locked.
+  void forget_oldest();
   Stall* find(std::uint64_t number);
 
   const Options options_;

@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coroutine/inspect/symbols.h"
@@ -196,6 +199,46 @@ TEST(StallWatchdogTest, AStallThatGoesOnIsToldAgain) {
   ASSERT_THAT(lines.all(), SizeIs(Ge(3)));
   if (test::under_thread_sanitizer) return;
   for (const std::string& line : lines.all()) EXPECT_THAT(line, HasSubstr("goes on"));
+}
+
+// Stalls of other loops follow one another meanwhile.
+TEST(StallWatchdogTest, AStallThatGoesOnIsKept) {
+  Lines lines;
+  Log log = lines.log();
+  std::atomic<coroutine::Scheduler*> other = nullptr;
+  std::atomic<const StallWatchdog*> shared = nullptr;
+  std::atomic<bool> is_over = false;
+  std::jthread busy([&] {
+    run_on_real_loop([&](RealLoop& real) {
+      other = &real.scheduler;
+      while (!is_over) {
+        const StallWatchdog* const watchdog = shared;
+        if (watchdog != nullptr) keep_the_loop(*watchdog);
+        if (!coroutine::sleep_for(1ms)) break;
+      }
+    });
+  });
+  run_on_real_loop([&](RealLoop& real) {
+    while (other == nullptr) ASSERT_TRUE(coroutine::sleep_for(1ms));
+    const StallWatchdog watchdog({&real.scheduler, other}, {.kept_count = 1}, log);
+    auto handler = coroutine::spawn("long", [&] {
+      const auto start = real_now();
+      while (watchdog.statistics().count == 0 && real_now() - start < 10s) {
+      }
+      shared = &watchdog;
+      while (watchdog.statistics().count < 4 && real_now() - start < 20s) {
+      }
+      const auto stalls = watchdog.last_stalls();
+      EXPECT_TRUE(std::ranges::any_of(stalls, [](const StallWatchdog::Stall& stall) {
+        return stall.shard == 0 && stall.is_going_on;
+      }));
+      EXPECT_LE(stalls.size(), 3u);
+      shared = nullptr;
+      is_over = true;
+    });
+    ASSERT_TRUE(handler.join(Deadline::never()));
+    busy.join();
+  });
 }
 
 TEST(StallWatchdogTest, AThreadWithoutTasksIsInterruptedAsWell) {
