@@ -76,23 +76,26 @@ void WaitWatch::look() {
     return;
   }
   WaitGraph graph = graph_of(*waits);
+  bool is_whole = waits->silent_shards.empty();
   if (graph.cycles().empty() && !waits->calls.empty()) {
-    ask_others(*waits);
+    is_whole = ask_others(*waits) && is_whole;
     graph = graph_of(*waits);
   }
-  tell(*waits, graph);
+  if (!graph.cycles().empty()) ask_interval_ = ask_interval_min;
+  tell(*waits, graph, is_whole);
 }
 
-void WaitWatch::ask_others(ClusterWaits& waits) {
-  if (node_.cluster() == nullptr || node_.cluster()->view()->members().size() < 2) return;
+bool WaitWatch::ask_others(ClusterWaits& waits) {
+  if (node_.cluster() == nullptr || node_.cluster()->view()->members().size() < 2) return true;
   const TimePoint time = now();
-  if (asked_at_ != TimePoint{} && time - asked_at_ < ask_interval_) return;
+  if (asked_at_ != TimePoint{} && time - asked_at_ < ask_interval_) return false;
   asked_at_ = time;
   ask_interval_ = std::min(2 * ask_interval_, ask_interval_max);
   add_waits_elsewhere(node_, long_waits(), watch_ask_times, waits);
+  return waits.silent_nodes.empty();
 }
 
-void WaitWatch::tell(const ClusterWaits& waits, WaitGraph& graph) {
+void WaitWatch::tell(const ClusterWaits& waits, WaitGraph& graph, bool is_whole) {
   const auto& cycles = graph.cycles();
   std::set<std::string> found;
   for (const auto& cycle : cycles) {
@@ -104,7 +107,7 @@ void WaitWatch::tell(const ClusterWaits& waits, WaitGraph& graph) {
     node_.log().warning("objects wait for one another", {{"cycle", text}});
   }
   // While the others are not asked again, a cycle over nodes is not seen, and lasts.
-  if (cycles.empty()) return;
+  if (cycles.empty() && !is_whole) return;
   if (found != std::exchange(known_, found)) tell_shards(cycles);
 }
 

@@ -50,8 +50,10 @@ class WaitWatch {
  private:
   void run();
   void look();
-  void ask_others(ClusterWaits& waits);
-  void tell(const ClusterWaits& waits, WaitGraph& graph);
+  // Whether all have answered.
+  bool ask_others(ClusterWaits& waits);
+  // A look that is not whole does not see the end of a cycle.
+  void tell(const ClusterWaits& waits, WaitGraph& graph, bool is_whole);
   void tell_shards(const std::vector<std::vector<std::string>>& cycles) const;
 
   Node& node_;

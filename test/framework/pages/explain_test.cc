@@ -256,6 +256,34 @@ TEST_F(ExplainTest, ACycleOverALockIsTold) {
   EXPECT_THAT(errors_[first].error().message(), HasSubstr("it waited in a cycle: corolane.test"));
 }
 
+// Other calls wait all the time.
+TEST_F(ExplainTest, ACycleThatComesBackIsAnnouncedAgain) {
+  std::string second;
+  const auto first = id_on(0, "first", [&](Puppet& puppet) {
+    const std::scoped_lock held(mutex_);
+    static_cast<void>(coroutine::sleep_for(1s));
+    return call(puppet.router(), second, 10s);
+  });
+  second = id_on(0, "second", [this](Puppet&) -> Result<void> {
+    static_cast<void>(coroutine::sleep_for(1s));
+    const std::scoped_lock held(mutex_);
+    return {};
+  });
+  const auto slow = id_on(0, "slow", [](Puppet&) { return coroutine::sleep_for(1h); });
+  begin_call(slow);
+  begin_call(slow);
+  for (int i = 0; i < 2; ++i) {
+    begin_call(first, 15s);
+    begin_call(second, 15s);
+    ASSERT_TRUE(coroutine::sleep_for(3min));
+    begin_call(slow);
+    ASSERT_TRUE(coroutine::sleep_for(10s));
+  }
+  const std::size_t told = log_.find("objects wait");
+  ASSERT_NE(told, std::string::npos);
+  EXPECT_NE(log_.find("objects wait", told + 1), std::string::npos) << log_;
+}
+
 // Three, since two chains that wait for each other are told at once.
 TEST_F(ExplainTest, ACycleOverNodesIsAnnouncedOnceAndExplainsTheErrors) {
   std::map<std::string, std::string> next;
