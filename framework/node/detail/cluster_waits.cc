@@ -45,9 +45,16 @@ std::string task_name(std::string_view task, std::string_view name, const std::s
   return "task " + std::string(task) + " " + quote(name) + " on " + node;
 }
 
-std::string name_of(const WaitParty& party, const std::string& node) {
-  return party.type().empty() ? task_name(party.task(), party.task_name(), node)
-                              : object_name(party.type(), party.id());
+// Both work for one object, which does not wait for itself.
+bool are_apart(const WaitParty& waiting, const WaitParty& holder) {
+  return waiting.type() == holder.type() && waiting.id() == holder.id() &&
+         waiting.task() != holder.task();
+}
+
+std::string name_of(const WaitParty& party, const LockWait& wait, const std::string& node) {
+  const bool is_object = !party.type().empty() && !are_apart(wait.waiting(), wait.holder());
+  return is_object ? object_name(party.type(), party.id())
+                   : task_name(party.task(), party.task_name(), node);
 }
 
 std::string seconds_text(std::uint64_t milliseconds) {
@@ -94,11 +101,11 @@ std::string waiting_name(const ObjectWait& wait, const std::string& node) {
 }
 
 std::string waiting_name(const LockWait& wait, const std::string& node) {
-  return name_of(wait.waiting(), node);
+  return name_of(wait.waiting(), wait, node);
 }
 
 std::string holder_name(const LockWait& wait, const std::string& node) {
-  return wait.has_holder() ? name_of(wait.holder(), node) : std::string();
+  return wait.has_holder() ? name_of(wait.holder(), wait, node) : std::string();
 }
 
 WaitGraph graph_of(const ClusterWaits& waits) {

@@ -51,7 +51,7 @@ void add_waits_elsewhere(Node& node, const WaitsRequest& request, const NodePeer
 // `chess.Player("ada")`.
 std::string object_name(std::string_view type, std::string_view id);
 // What waits in that call or for that lock, and what holds that: objects by their names, others as
-// `task 1.17 "save" on chess-2`. Empty when it is neither.
+// `task 1.17 "save" on chess-2`, as are two tasks of one object. Empty when it is neither.
 std::string waiting_name(const ObjectWait& wait, const std::string& node);
 std::string waiting_name(const LockWait& wait, const std::string& node);
 std::string holder_name(const LockWait& wait, const std::string& node);

@@ -32,6 +32,28 @@ OnNode<LockWait> lock_wait(const WaitParty& waiting, const WaitParty& holder) {
   return {.node = "a", .wait = wait};
 }
 
+TEST(ClusterWaitsTest, AnObjectDoesNotWaitForItself) {
+  ClusterWaits waits;
+  waits.locks.push_back(lock_wait(party("1", "lions"), party("2", "lions")));
+  EXPECT_THAT(graph_of(waits).cycles(), IsEmpty());
+}
+
+TEST(ClusterWaitsTest, TwoTasksOfOneObjectMayWaitForEachOther) {
+  ClusterWaits waits;
+  waits.locks.push_back(lock_wait(party("1", "lions"), party("2", "lions")));
+  waits.locks.push_back(lock_wait(party("2", "lions"), party("1", "lions")));
+  EXPECT_THAT(graph_of(waits).cycles(),
+              ElementsAre(UnorderedElementsAre("task 1 \"work\" on a", "task 2 \"work\" on a")));
+}
+
+TEST(ClusterWaitsTest, TwoObjectsThatWaitForLocksOfEachOtherAreACycle) {
+  ClusterWaits waits;
+  waits.locks.push_back(lock_wait(party("1", "lions"), party("2", "bears")));
+  waits.locks.push_back(lock_wait(party("2", "bears"), party("1", "lions")));
+  EXPECT_THAT(graph_of(waits).cycles(),
+              ElementsAre(UnorderedElementsAre("test.Guild(\"lions\")", "test.Guild(\"bears\")")));
+}
+
 // An answer that cannot be read would leave its node out of the whole look.
 TEST(ClusterWaitsTest, IdsAndNamesOfTasksAreAnyBytes) {
   const std::string bytes = "a\xff\xc3";
