@@ -22,10 +22,16 @@ using Stage = ObjectVisitor::Stage;
 // More kinds of waits would not be read.
 constexpr std::size_t task_group_count_max = 100;
 
+// The innermost call that holds its turn: nothing waits for the others.
+const CallChain::Link* inside_of(const CallChain::Link* link) {
+  while (link != nullptr && !link->has_ended && link->is_outside) link = link->parent.get();
+  return link;
+}
+
 ObjectWait wait_of(const ObjectVisitor& visitor, const ObjectCell& cell, const Shard& shard) {
   const ObjectVisitor::Facts& facts = visitor.facts();
   ObjectWait wait;
-  const CallChain::Link* const caller = facts.callers.get();
+  const CallChain::Link* const caller = inside_of(facts.callers.get());
   if (caller != nullptr && !caller->has_ended) {
     wait.set_from_type(std::string(type_of(caller->method)));
     wait.set_from_id(caller->id);

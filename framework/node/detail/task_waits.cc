@@ -34,15 +34,30 @@ std::string address_text(const Shard& shard, coroutine::TaskId task) {
       coroutine::TaskAddress{.scheduler = static_cast<std::uint32_t>(shard.index()), .id = task});
 }
 
-// The objects for which tasks work, for those that `parties` has.
 using Parties = std::map<coroutine::TaskId, WaitParty>;
 
-void find_objects(const Shard& shard, Parties& parties) {
+// The calls that an object makes without its turn: nothing waits for them but what it holds.
+void add_outside_calls(const ObjectCell& cell, const ObjectVisitor& visitor, WaitsReply& reply) {
+  for (const auto* call = visitor.out_calls(); call != nullptr; call = call->next()) {
+    if (call->task() != visitor.task()) continue;
+    ObjectWait& wait = *reply.add_waits();
+    wait.set_from_type(std::string(cell.type().name()));
+    wait.set_from_id(cell.id());
+    wait.set_type(std::string(call->type()));
+    wait.set_id(std::string(call->id()));
+    wait.set_method(std::string(call->method().full_name));
+    wait.set_is_running(true);
+  }
+}
+
+// The objects for which tasks work, for those that `parties` has.
+void find_objects(const Shard& shard, Parties& parties, WaitsReply& reply) {
   for_each_visitor(shard, [&](const ObjectCell& cell, const ObjectVisitor& visitor) {
     const auto party = parties.find(visitor.task());
     const bool has_turn = visitor.stage() == ObjectVisitor::Stage::inside ||
                           visitor.stage() == ObjectVisitor::Stage::outside;
     if (party == parties.end() || !has_turn) return;
+    if (visitor.stage() == ObjectVisitor::Stage::outside) add_outside_calls(cell, visitor, reply);
     // The innermost of several; the callee may still wait for its turn.
     if (!party->second.type().empty() && calls_out_itself(visitor)) return;
     party->second.set_type(std::string(cell.type().name()));
@@ -84,7 +99,7 @@ void add_lock_waits(const Shard& shard, Duration time_min, std::size_t count_max
     holder.set_task(address_text(shard, id));
     holder.set_task_name(task.awaited->holder_name);
   }
-  find_objects(shard, parties);
+  find_objects(shard, parties, reply);
   for (const coroutine::TaskInfo& task : waits) {
     LockWait& lock = *reply.add_locks();
     *lock.mutable_waiting() = parties[task.id];

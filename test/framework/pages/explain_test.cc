@@ -284,6 +284,26 @@ TEST_F(ExplainTest, ACycleThatComesBackIsAnnouncedAgain) {
   EXPECT_NE(log_.find("objects wait", told + 1), std::string::npos) << log_;
 }
 
+// A task of it calls, and its callee calls it back and gets the turn.
+TEST_F(ExplainTest, AnObjectThatCallsWithoutItsTurnIsInNoCycle) {
+  std::string host;
+  const auto guest = id_on(0, "guest", [&](Puppet& puppet) {
+    static_cast<void>(coroutine::sleep_for(100ms));
+    return call(puppet.router(), host);
+  });
+  bool is_called_back = false;
+  host = id_on(0, "host", [&](Puppet& puppet) -> Result<void> {
+    if (std::exchange(is_called_back, true)) return coroutine::sleep_for(1h);
+    coroutine::TaskGroup group;
+    EXPECT_TRUE(group.spawn("ask", [&] { static_cast<void>(call(puppet.router(), guest)); }));
+    EXPECT_TRUE(coroutine::yield());
+    return puppet.outside([&] { return group.join(Deadline::never()); });
+  });
+  begin_call(host);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  EXPECT_THAT(text(1, "/waits"), HasSubstr("3 calls of objects wait; 0 cycles\n"));
+}
+
 // Three, since two chains that wait for each other are told at once.
 TEST_F(ExplainTest, ACycleOverNodesIsAnnouncedOnceAndExplainsTheErrors) {
   std::map<std::string, std::string> next;
