@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/base/text.h"
 #include "framework/node/node.h"
 #include "framework/node/node_metrics.h"
 #include "framework/pages/detail/pages.h"
@@ -34,7 +35,7 @@ void add_node_pages(AdminServer& admin, Node& node) {
     return [&node, show](const net::HttpRequest& request) -> net::HttpResponse {
       auto shown = show(node, request);
       if (shown) return *std::move(shown);
-      return {.status = 503, .body = shown.error().to_string() + "\n"};
+      return {.status = 503, .body = escaped(shown.error().to_string()) + "\n"};
     };
   };
   const auto page = [&](std::string path, std::string summary, detail::NodePage* show) {

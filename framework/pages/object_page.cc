@@ -451,7 +451,7 @@ std::string history_text(const Json& calls, const Json& errors) {
 std::string object_text(const Json& object) {
   const Json& running = object.at("running");
   return cell_text(object.at("type")) + " " + quote(object.at("id").text()) + ": " +
-         std::string(object.at("verdict").text()) + "\n\n" + facts_text(object) +
+         escaped(object.at("verdict").text()) + "\n\n" + facts_text(object) +
          chain_text(object.at("chain")) +
          visitors_text("RUNS", running, object.at("running_count")) + stacks_text(running) +
          visitors_text("WAITS", object.at("waiting"), object.at("waiting_count")) +

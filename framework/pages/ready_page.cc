@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // /ready: for load balancers and probes.
+#include "coroutine/base/text.h"
 #include "framework/cluster/cluster.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
 #include "framework/pages/detail/page.h"
@@ -39,7 +40,7 @@ Result<net::HttpResponse> ready_page(Node& node, const net::HttpRequest& request
                             [](const Json& page) {
                               std::string text = page.at("ready").is_true() ? "ready\n" : "";
                               for (const Json& obstacle : page.at("obstacles").elements()) {
-                                text.append(obstacle.text()).append("\n");
+                                text.append(escaped(obstacle.text())).append("\n");
                               }
                               return text;
                             });

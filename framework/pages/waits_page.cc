@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/base/text.h"
+#include "framework/cluster/cluster.h"
 #include "framework/node/detail/cluster_waits.h"
 #include "framework/node/node.h"
 #include "framework/pages/detail/page.h"
@@ -99,8 +101,8 @@ std::string waiting_cell(const Json& wait) {
 
 std::string cycle_line(const Json& cycle) {
   std::string text = "cycle: ";
-  for (const Json& name : cycle.elements()) text.append(name.text()).append(" -> ");
-  return text.append(cycle.elements().front().text()).append("\n");
+  for (const Json& name : cycle.elements()) text.append(escaped(name.text())).append(" -> ");
+  return text.append(escaped(cycle.elements().front().text())).append("\n");
 }
 
 // What no object waits for: a table for locks, and one for the rest.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "coroutine/base/text.h"
 #include "coroutine/task.h"
 #include "framework/node/each_shard.h"
 #include "framework/node/node.h"
@@ -108,7 +109,7 @@ class HangingShard {
   void look_meanwhile() {
     const std::string number = std::to_string(shard_);
     const std::string silent = "shard " + number + " has not turned for ";
-    const std::string work = ": corolane.test.Puppet/Run(\"" + id_ + "\")";
+    const std::string work = ": corolane.test.Puppet/Run(\"" + escaped(id_) + "\")";
     for (const char* page :
          {"/objects", "/waits", "/tasks", "/tasks?group=stack", "/methods", "/connections", "/slow",
           "/sites", "/tasks/stackless", "/trace", "/objects?type=Puppet"}) {
@@ -116,7 +117,11 @@ class HangingShard {
       EXPECT_EQ(response.status, 200) << page;
       EXPECT_THAT(response.body, AllOf(StartsWith(silent), HasSubstr(work))) << page;
     }
-    EXPECT_THAT(get("/objects/Puppet/" + id_).body, HasSubstr(silent));
+    const std::string path = "/objects/Puppet/%1B" + id_.substr(1);
+    EXPECT_THAT(get(path).body, AllOf(HasSubstr(silent), HasSubstr(work), Not(HasSubstr("\x1b"))));
+    const auto task = get(shard_ == 0 ? "/tasks/1" : "/tasks/1.1");
+    EXPECT_EQ(task.status, 503);
+    EXPECT_THAT(task.body, AllOf(HasSubstr(work), Not(HasSubstr("\x1b"))));
 
     const Json stats = json("/stats");
     ASSERT_EQ(stats["shards"].size(), 1U);
@@ -159,7 +164,8 @@ class HangingShard {
     net::HttpResponse ready = get("/ready");
     while (ready.status == 200 && !deadline.has_passed()) ready = get("/ready");
     EXPECT_EQ(ready.status, 503);
-    EXPECT_THAT(ready.body, AllOf(StartsWith(silent), HasSubstr("hanging_shard_test.cc:")));
+    EXPECT_THAT(ready.body, AllOf(StartsWith(silent), HasSubstr("hanging_shard_test.cc:"),
+                                  Not(HasSubstr("\x1b"))));
   }
 
   void look_after() {
@@ -174,7 +180,7 @@ class HangingShard {
   }
 
   const std::size_t shard_;
-  std::string id_ = "x";
+  std::string id_ = "\x1b[2Jx";  // Text must not clear the screen of a terminal.
   std::atomic<bool> is_released_ = false;
   test::Puppet::Strings strings_;
   test::PagedNode* node_ = nullptr;
