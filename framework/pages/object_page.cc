@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "coroutine/base/clock.h"
@@ -43,6 +44,8 @@ constexpr std::size_t waiting_count_max = 100;
 constexpr std::size_t running_count_max = 16;
 // Finding a task among very many takes time.
 constexpr std::size_t task_count_max = 4;
+// What a call shows that has given its turn back to wait.
+constexpr const char* outside_text = "an event, without a turn";
 
 // Made by the shard; the page is built on another thread, and later.
 struct ObjectReport {
@@ -103,7 +106,7 @@ void add_visitors(ObjectReport& report, const ObjectCell& cell, const Shard& sha
     } else {
       if (++report.running_count > running_count_max) continue;
       Json& json = report.running.emplace_back(visitor_json(*visitor, shard, time));
-      json["waiting_for"] = visitor->stage() == Stage::outside ? "an event, without a turn" : "-";
+      json["waiting_for"] = visitor->stage() == Stage::outside ? outside_text : "-";
       report.tasks.push_back(visitor->task());
     }
   }
@@ -225,56 +228,80 @@ Json owner_json(const Node& node, const std::string& type, Partition partition,
           {"is_on_the_move", report.is_on_the_move}};
 }
 
-// What the work does with which the chain begins, or the oldest.
-std::string first_clause_of(const ObjectReport& report, const WaitChain& chain, bool is_active) {
-  const auto links = chain.links.elements();
-  const Json none;
-  const Json& link = links.empty() ? none : links.front();
-  const std::string_view kind = link.at("kind").text();
-  if (kind == "reminder" || kind == "event") return std::string(link.at("text").text());
-  const auto found = std::ranges::find_if(report.running, [&link](const Json& row) {
-    return cell_text(row.at("task")) == cell_text(link.at("task"));
-  });
-  const Json& first = found == report.running.end() ? report.running.front() : *found;
-  const char* const does = kind == "outside" ? " is outside of its turn for "
-                           : is_active       ? " runs for "
-                                             : " activates it for ";
-  return cell_text(first.at("method")) + does + seconds_text(first.at("seconds")) +
-         (chain.rest.empty() ? ", waits for " + cell_text(first.at("waiting_for")) : "");
+// The work that keeps the others waiting: inside the object, else the oldest.
+const Json& first_running_of(const ObjectReport& report) {
+  const auto inside = std::ranges::find_if(
+      report.running, [](const Json& row) { return row.at("waiting_for").text() != outside_text; });
+  return inside == report.running.end() ? report.running.front() : *inside;
 }
 
 // Says in one to three sentences what an operator would conclude from the rest.
-std::string verdict_of(const Json& owner, const ObjectReport& report, const WaitChain& chain) {
+struct Verdict {
+  std::string begin;
+  std::string wait = {};  // What the first of its calls waits for; a chain tells more.
+  std::string rest = {};
+  bool is_of_waits = false;  // How a chain ends belongs to it.
+};
+
+Verdict verdict_of(const Json& owner, const ObjectReport& report) {
   if (!owner.at("is_here").is_true()) {
-    return owner.at("node").is_null()
-               ? "no node owns it now: calls wait until one does"
-               : "node " + cell_text(owner.at("node")) + " owns it: ask there";
+    return {.begin = owner.at("node").is_null()
+                         ? "no node owns it now: calls wait until one does"
+                         : "node " + cell_text(owner.at("node")) + " owns it: ask there"};
   }
-  if (!report.silence.empty()) return report.silence;
-  if (report.is_on_the_move) return "it is moving to another node: calls wait until it has moved";
+  if (!report.silence.empty()) return {.begin = report.silence};
+  if (report.is_on_the_move) {
+    return {.begin = "it is moving to another node: calls wait until it has moved"};
+  }
   const bool is_active = !report.active.is_null();
-  std::string text = is_active ? "active" : "not active: the next call loads it";
+  Verdict verdict{.begin = is_active ? "active" : "not active: the next call loads it"};
   if (!report.running.empty()) {
-    text = first_clause_of(report, chain, is_active);
-    if (!chain.rest.empty()) text += ", " + chain.rest;
+    const Json& first = first_running_of(report);
+    const bool is_outside = first.at("waiting_for").text() == outside_text;
+    verdict.begin = cell_text(first.at("method")) +
+                    (is_outside  ? " is outside of its turn for "
+                     : is_active ? " runs for "
+                                 : " activates it for ") +
+                    seconds_text(first.at("seconds")) + ", ";
+    verdict.wait = "waits for " + cell_text(first.at("waiting_for"));
   } else if (const Json& idle = report.active.at("idle_seconds"); !idle.is_null()) {
-    text = "idle for " + seconds_text(idle);
+    verdict.begin = "idle for " + seconds_text(idle);
   }
   if (report.waiting_count > 0) {
-    text += "; " + count_text(report.waiting_count, "waits", "wait") + " for a turn";
+    verdict.rest = "; " + count_text(report.waiting_count, "waits", "wait") + " for a turn";
   }
   if (report.hides_change) {
-    text += "; a change is withheld until it is stored, and storing it has failed";
-    if (!report.store_trouble.empty()) text += ": " + report.store_trouble;
+    verdict.rest += "; a change is withheld until it is stored, and storing it has failed";
+    if (!report.store_trouble.empty()) verdict.rest += ": " + report.store_trouble;
   }
-  const bool waits = !report.running.empty() || report.waiting_count > 0;
-  return waits && !chain.ends.empty() ? text + ". " + chain.ends : text;
+  verdict.is_of_waits = !report.running.empty() || report.waiting_count > 0;
+  return verdict;
 }
 
-// Reading the names of functions for the first time takes longer than another node waits.
-enum class Stacks : std::uint8_t { named, left_out };
+std::string verdict_text(const Verdict& verdict, const WaitChain& chain) {
+  const bool is_told = !verdict.wait.empty() && !chain.rest.empty();
+  const auto links = chain.links.elements();
+  const std::string_view kind =
+      links.empty() ? std::string_view() : links.front().at("kind").text();
+  // A reminder, or the publication that is handled, has a name in the chain alone.
+  const bool is_named = is_told && (kind == "reminder" || kind == "event");
+  std::string text =
+      (is_named ? std::string(links.front().at("text").text()) + ", " : verdict.begin) +
+      (is_told ? chain.rest : verdict.wait) + verdict.rest;
+  return verdict.is_of_waits && !chain.ends.empty() ? text + ". " + chain.ends : text;
+}
 
-Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
+// For a node that follows the waits itself.
+Json verdict_parts(const Verdict& verdict) {
+  if (!verdict.is_of_waits) return Json::array();
+  return Json::array({verdict.begin, verdict.wait, verdict.rest});
+}
+
+// Another node waits for less time than the names of functions may take to be read for the first
+// time, and than other nodes on the way have to answer.
+enum class AskedBy : std::uint8_t { operators, node };
+
+Result<Json> object_json(Node& node, const ObjectName& name, AskedBy asked_by) {
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   const Partition partition =
       view == nullptr ? partition_of(name.type, name.id) : view->partition_hash(name.type)(name.id);
@@ -291,7 +318,7 @@ Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
   if (!shards->silent.empty())
     report = report_without_shard(node, shards->silent.front(), name.type, partition);
   for (Json& running : report.running) running["stack"] = Json::array();
-  if (stacks == Stacks::named) {
+  if (asked_by == AskedBy::operators) {
     node.run_with_symbols([&](coroutine::Symbols& symbols) {
       for (std::size_t i = 0; i < report.running.size(); ++i) {
         report.running[i]["stack"] = frames_json(symbols.frames(report.traces[i]));
@@ -300,8 +327,10 @@ Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
   }
   const Json owner = owner_json(node, name.type, partition, report);
   const bool waits = !report.running.empty() || report.waiting_count > 0;
-  WaitChain chain = waits ? follow_waits(node, name) : WaitChain();
-  Json page({{"verdict", verdict_of(owner, report, chain)},
+  const bool follows = waits && asked_by == AskedBy::operators;
+  WaitChain chain = follows ? follow_waits(node, name) : WaitChain();
+  const Verdict verdict = verdict_of(owner, report);
+  Json page({{"verdict", verdict_text(verdict, chain)},
              {"type", name.type},
              {"id", name.id},
              {"owner", owner},
@@ -314,7 +343,31 @@ Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
              {"waiting", report.waiting},
              {"last_calls", std::move(report.calls)},
              {"last_errors", std::move(report.errors)}});
+  if (asked_by == AskedBy::node) page["verdict_parts"] = verdict_parts(verdict);
   name_silent_shards(page, node, shards->silent);
+  return page;
+}
+
+// The answer of the owner with the chain of waits, which is followed here.
+Json followed(Node& node, const ObjectName& name, const Json& answer) {
+  Json page = Json::object();
+  for (const auto& [key, value] : std::get<Json::Object>(answer.value())) {
+    if (key != "verdict_parts") page[key] = value;
+  }
+  page["owner"]["is_here"] = false;
+  // A node of a former build has followed it.
+  if (answer.at("verdict_parts").is_null()) return page;
+  const bool waits = answer.at("running").size() > 0 || answer.at("waiting_count").number() > 0;
+  WaitChain chain = waits ? follow_waits(node, name) : WaitChain();
+  const auto parts = answer.at("verdict_parts").elements();
+  if (parts.size() == 3) {
+    const Verdict verdict{.begin = std::string(parts[0].text()),
+                          .wait = std::string(parts[1].text()),
+                          .rest = std::string(parts[2].text()),
+                          .is_of_waits = true};
+    page["verdict"] = verdict_text(verdict, chain);
+  }
+  page["chain"] = std::move(chain.links);
   return page;
 }
 
@@ -322,13 +375,10 @@ Result<Json> object_json(Node& node, const ObjectName& name, Stacks stacks) {
 Result<Json> object_of_owner(Node& node, const ObjectName& name) {
   const auto view = node.cluster() == nullptr ? nullptr : node.cluster()->view();
   const ObjectPlace place = place_of(node, view.get(), name);
-  if (place.is_here || place.member == nullptr) return object_json(node, name, Stacks::named);
+  if (place.is_here || place.member == nullptr) return object_json(node, name, AskedBy::operators);
   auto far = far_page(node, *place.member, path_of(name) + "?format=json&here=1");
-  if (far && !far->at("owner").is_null()) {
-    (*far)["owner"]["is_here"] = false;
-    return far;
-  }
-  auto known = object_json(node, name, Stacks::named);
+  if (far && far->at("owner").is_object()) return followed(node, name, *far);
+  auto known = object_json(node, name, AskedBy::operators);
   if (!known) return known;
   (*known)["verdict"] = "node " + place.member->name + " owns it, and " +
                         (far ? "knows nothing of it" : no_answer_text(far.error()));
@@ -474,7 +524,7 @@ Result<net::HttpResponse> object_page(Node& node, const net::HttpRequest& reques
   }
   const bool is_for_a_node = !request.query("here").empty();
   const auto object =
-      is_for_a_node ? object_json(node, *name, Stacks::left_out) : object_of_owner(node, *name);
+      is_for_a_node ? object_json(node, *name, AskedBy::node) : object_of_owner(node, *name);
   if (!object) return object.error();
   return in_format(request, *object, object_text);
 }

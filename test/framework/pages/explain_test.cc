@@ -284,6 +284,25 @@ TEST_F(ExplainTest, ACycleThatComesBackIsAnnouncedAgain) {
   EXPECT_NE(log_.find("objects wait", told + 1), std::string::npos) << log_;
 }
 
+// The owner answers at once; the asked node follows the waits.
+TEST_F(ExplainTest, AnOwnerIsNotBlamedForTheNodesOnTheWay) {
+  const auto last = id_on(2, "last", [](Puppet&) { return coroutine::sleep_for(1h); });
+  const auto middle =
+      id_on(1, "middle", [&](Puppet& puppet) { return call(puppet.router(), last); });
+  const auto first =
+      id_on(0, "first", [&](Puppet& puppet) { return call(puppet.router(), middle); });
+  begin_call(first);
+  ASSERT_TRUE(coroutine::sleep_for(1s));
+  network_.set_latency(60ms);  // Of new connections, which cost three round trips.
+  const auto far = nlohmann::json::parse(
+      nodes_[2]->admin().get("/objects/Puppet/" + first + "?format=json").body);
+  ASSERT_GT(far["chain"].size(), 4u) << far.dump(2);
+  EXPECT_EQ(far["chain"][4]["node"], "c");
+  EXPECT_THAT(far["verdict"].get<std::string>(),
+              HasSubstr("waits for Run of Puppet/" + middle + " on node b, which runs Run for "));
+  EXPECT_FALSE(far.contains("verdict_parts"));
+}
+
 // A task of it calls, and its callee calls it back and gets the turn.
 TEST_F(ExplainTest, AnObjectThatCallsWithoutItsTurnIsInNoCycle) {
   std::string host;
