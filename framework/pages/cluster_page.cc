@@ -186,6 +186,7 @@ Json connections_of(const Node& node) {
 Json waits_of_node(Node& node) {
   WaitsRequest request;
   request.set_count_max(asked_waits_max);
+  request.set_calls_only(true);
   const auto waits = waits_here(node, request);
   Json rows = Json::array();
   if (!waits) return rows;

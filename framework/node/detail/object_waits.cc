@@ -108,6 +108,7 @@ WaitsReply waits_of(const Shard& shard, const WaitsRequest& request) {
     return reply;
   }
   add_calls(shard, request.count_max(), reply);
+  if (request.calls_only()) return reply;
   add_lock_waits(shard, Duration::zero(), request.count_max(), reply);
   add_task_waits(shard, task_group_count_max, reply);
   return reply;
