@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // /waits: which objects and tasks wait for which.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,17 +22,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The limit for each shard.
-constexpr std::uint32_t wait_count_max = 5'000;
+// The limits for each shard.
+constexpr std::size_t wait_count_max = 5'000;
+constexpr std::size_t wait_count_min = 10;
 // A stuck node does not answer; the others are shown without it. Of many stuck nodes the last ones
 // are not even asked.
 constexpr NodePeers::AskTimes ask_times = {.each = 500ms, .all = 5s};
 constexpr std::size_t wait_rows_max = 1'000;
 constexpr std::size_t drawn_count_max = 60;
 
-WaitsRequest everything() {
+// The page has a limit, of which each shard has a part.
+WaitsRequest everything(const Node& node) {
+  std::size_t shard_count = node.shard_count();
+  if (node.cluster() != nullptr) {
+    const auto view = node.cluster()->view();
+    for (const Member& member : view->members()) {
+      if (member.epoch != node.cluster()->epoch()) shard_count += member.shards.size();
+    }
+  }
+  // Calls and locks are two kinds.
+  const std::size_t part = ClusterWaits::count_max / (2 * std::max<std::size_t>(shard_count, 1));
   WaitsRequest request;
-  request.set_count_max(wait_count_max);
+  request.set_count_max(
+      static_cast<std::uint32_t>(std::clamp(part, wait_count_min, wait_count_max)));
   return request;
 }
 
@@ -144,9 +158,10 @@ std::string waits_text(const Json& page) {
 }  // namespace
 
 Result<net::HttpResponse> waits_page(Node& node, const net::HttpRequest& request) {
-  auto waits = waits_here(node, everything());
+  const WaitsRequest asked = everything(node);
+  auto waits = waits_here(node, asked);
   if (!waits) return waits.error();
-  add_waits_elsewhere(node, everything(), ask_times, *waits);
+  add_waits_elsewhere(node, asked, ask_times, *waits);
   WaitGraph graph = graph_of(*waits);
   if (request.query("format") == "svg") {
     const std::string title =

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
+#include "coroutine/task.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/detail/object_waits.h"
 #include "framework/node/each_shard.h"
@@ -18,10 +19,22 @@
 namespace corolane::framework::detail {
 namespace {
 
+// The loop is held for that many waits.
+constexpr std::size_t edges_between_yields = 1'000;
+
 void add(const std::string& node, const WaitsReply& reply, ClusterWaits& waits) {
-  for (const ObjectWait& wait : reply.waits()) waits.calls.push_back({node, wait});
-  for (const LockWait& wait : reply.locks()) waits.locks.push_back({node, wait});
-  for (const TaskWaits& wait : reply.tasks()) waits.tasks.push_back({node, wait});
+  const auto add_all = [&](const auto& added, auto& all) {
+    for (const auto& wait : added) {
+      if (waits.size() < ClusterWaits::count_max) {
+        all.push_back({node, wait});
+      } else {
+        ++waits.left_out_count;
+      }
+    }
+  };
+  add_all(reply.waits(), waits.calls);
+  add_all(reply.locks(), waits.locks);
+  add_all(reply.tasks(), waits.tasks);
   waits.left_out_count += reply.left_out_count();
 }
 
@@ -110,6 +123,10 @@ std::string holder_name(const LockWait& wait, const std::string& node) {
 
 WaitGraph graph_of(const ClusterWaits& waits) {
   WaitGraph graph;
+  std::size_t edge_count = 0;
+  const auto rest = [&edge_count] {
+    if (++edge_count % edges_between_yields == 0) static_cast<void>(coroutine::yield());
+  };
   for (const auto& [node, wait] : waits.calls) {
     const std::string waiting = waiting_name(wait, node);
     if (waiting.empty()) continue;
@@ -118,6 +135,7 @@ WaitGraph graph_of(const ClusterWaits& waits) {
         wait.milliseconds() == 0 ? "" : ", for " + seconds_text(wait.milliseconds());
     graph.add(waiting, object_name(wait.type(), wait.id()),
               wait.method() + stage + " on " + node + since);
+    rest();
   }
   for (const auto& [node, wait] : waits.locks) {
     const std::string holder = holder_name(wait, node);
@@ -125,6 +143,7 @@ WaitGraph graph_of(const ClusterWaits& waits) {
     graph.add(waiting_name(wait, node), holder,
               wait.lock() + " made at " + wait.made_at() + " on " + node + ", for " +
                   seconds_text(wait.milliseconds()));
+    rest();
   }
   return graph;
 }

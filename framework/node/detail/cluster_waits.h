@@ -34,12 +34,17 @@ struct OnNode {
 };
 
 struct ClusterWaits {
+  // More are left out.
+  static constexpr std::size_t count_max = 50'000;
+
   std::vector<OnNode<ObjectWait>> calls;  // The longest first.
   std::vector<OnNode<LockWait>> locks;
   std::vector<OnNode<TaskWaits>> tasks;
   std::size_t left_out_count = 0;
   std::set<std::string> silent_nodes;       // "chess-2, shard 1: unavailable: ...".
   std::vector<ShardSilence> silent_shards;  // Of this node.
+
+  std::size_t size() const { return calls.size() + locks.size() + tasks.size(); }
 };
 
 // Suspends. Leaves out shards that hang; fails as from_each_shard().
@@ -56,6 +61,7 @@ std::string waiting_name(const ObjectWait& wait, const std::string& node);
 std::string waiting_name(const LockWait& wait, const std::string& node);
 std::string holder_name(const LockWait& wait, const std::string& node);
 
+// Suspends.
 WaitGraph graph_of(const ClusterWaits& waits);
 
 // `chess.Player("ada") -> chess.Guild("lions") -> chess.Player("ada")`.

@@ -74,5 +74,20 @@ TEST(ClusterWaitsTest, IdsAndNamesOfTasksAreAnyBytes) {
   ASSERT_TRUE(read_loads.ParseFromString(loads.SerializeAsString()));
 }
 
+TEST(ClusterWaitsTest, OtherTasksRunWhileALargeGraphIsMade) {
+  ClusterWaits waits;
+  for (int i = 0; i < 3'000; ++i) {
+    ObjectWait wait;
+    wait.set_from_type("test.Player");
+    wait.set_from_id(std::to_string(i));
+    wait.set_type("test.Guild");
+    waits.calls.push_back({.node = "a", .wait = wait});
+  }
+  bool has_run = false;
+  auto other = coroutine::spawn("other", [&] { has_run = true; });
+  EXPECT_THAT(graph_of(waits).cycles(), IsEmpty());
+  EXPECT_TRUE(has_run);
+}
+
 }  // namespace
 }  // namespace corolane::framework::detail
