@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // /history: the figures of the last minutes or days.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -42,7 +43,7 @@ std::string names_of(const History& history) {
   return text;
 }
 
-// The numbers of the series of "calls,objects"; all of them for an empty text.
+// The numbers of the series of "calls,objects", each once; all of them for an empty text.
 Result<std::vector<std::size_t>> asked_series(const History& history, std::string_view text) {
   std::vector<std::size_t> numbers;
   const auto& all = history.series();
@@ -53,11 +54,13 @@ Result<std::vector<std::size_t>> asked_series(const History& history, std::strin
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find(','));
     text.remove_prefix(std::min(name.size() + 1, text.size()));
-    const std::size_t known = numbers.size();
+    bool is_known = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!name.empty() && is_asked_for(all[i].name, name)) numbers.push_back(i);
+      if (name.empty() || !is_asked_for(all[i].name, name)) continue;
+      is_known = true;
+      if (std::ranges::find(numbers, i) == numbers.end()) numbers.push_back(i);
     }
-    if (numbers.size() > known) continue;
+    if (is_known) continue;
     return Error(Code::invalid_argument, "series " + quote(name) + " is unknown; there are " +
                                              names_of(history) + "; as in ?series=calls,objects");
   }

@@ -123,6 +123,15 @@ TEST_F(HistoryPageTest, SeriesAreSelectedByNameOrByThePartBeforeTheSlash) {
   EXPECT_EQ(found["series"][2]["samples"].size(), 2U);
 }
 
+TEST_F(HistoryPageTest, ASeriesThatIsAskedForTwiceIsShownOnce) {
+  begin();
+  const Json found = test::json_page(network_, node_.endpoints().admin,
+                                     "/history?format=json&series=calls,cpu,cpu/0,calls");
+  ASSERT_EQ(found["series"].size(), 3U);
+  EXPECT_EQ(found["series"][0]["name"], "calls");
+  EXPECT_EQ(found["series"][2]["name"], "cpu/0");
+}
+
 TEST_F(HistoryPageTest, WhatIsWrongWithAQueryIsSaid) {
   begin();
   EXPECT_EQ(page("/history?series=cals").status, 400);
