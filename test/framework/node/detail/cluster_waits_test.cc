@@ -63,7 +63,11 @@ TEST(ClusterWaitsTest, IdsAndNamesOfTasksAreAnyBytes) {
   wait.set_id(bytes);
   wait.set_from_id(bytes);
   wait.set_from_task_name(bytes);
-  reply.add_tasks()->set_task_name(bytes);
+  wait.set_method("test.Guild/" + bytes);  // Of a timer.
+  TaskWaits& tasks = *reply.add_tasks();
+  tasks.set_task_name(bytes);
+  tasks.set_what(bytes);
+  reply.mutable_locks(0)->set_lock(bytes);
   WaitsReply read;
   ASSERT_TRUE(read.ParseFromString(reply.SerializeAsString()));
   EXPECT_EQ(read.waits(0).from_id(), bytes);
