@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Lists all tasks of a scheduler in parts, so that other tasks run between two parts.
 //
-//   TaskWalk walk(scheduler);
+//   std::map<std::string, int> count;
+//   TaskWalk walk(Scheduler::current());
 //   do {
 //     for (const TaskInfo& task : walk.next({.count_max = 1'000})) ++count[task.waiting_for];
 //   } while (!walk.is_over() && yield());
