@@ -94,11 +94,11 @@ TEST_F(LonelyObjectPageTest, AStuckObjectShowsItsRunningAndWaitingCalls) {
   ASSERT_TRUE(coroutine::sleep_for(1s));
 
   const Json object = json("stuck");
-  EXPECT_THAT(
-      object["verdict"].get<std::string>(),
-      ContainsRegex("^corolane.test.Counter/Add runs for 3.0[0-9]+s, waits for .*; "
-                    "2 wait for a turn\\. It ends with the end of the sleep in [45].[0-9]+s, at the "
-                    "latest at a deadline in 7.0s\\.$"));
+  EXPECT_THAT(object["verdict"].get<std::string>(),
+              ContainsRegex(
+                  "^corolane.test.Counter/Add runs for 3.0[0-9]+s, waits for .*; "
+                  "2 wait for a turn\\. It ends with the end of the sleep in [45].[0-9]+s, at the "
+                  "latest at a deadline in 7.0s\\.$"));
   ASSERT_EQ(object["running"].size(), 1u);
   const Json& running = object["running"][0];
   EXPECT_EQ(running["method"], "corolane.test.Counter/Add");
