@@ -169,7 +169,7 @@ class Chart {
     return {
       width: Math.max(this.plot.clientWidth, 100),
       height: 118,
-      padding: [8, 14, 0, 0],
+      padding: [8, 22, 0, 0],
       legend: {show: false},
       cursor: {sync: {key: 'time'}, drag: {x: false, y: false}, y: false},
       scales: {

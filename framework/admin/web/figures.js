@@ -55,7 +55,7 @@ function kindOfKey(key) {
 
 // The name without the unit, which the values have.
 function words(key) {
-  return (key.replace(unitOfKey, '$3') || key).replaceAll('_', ' ');
+  return (key.replace(unitOfKey, '$3') || 'time').replaceAll('_', ' ');
 }
 
 // Returns how to write all numbers of a column, and the unit for its head.
