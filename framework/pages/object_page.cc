@@ -235,7 +235,7 @@ const Json& first_running_of(const ObjectReport& report) {
   return inside == report.running.end() ? report.running.front() : *inside;
 }
 
-// Says in one to three sentences what an operator would conclude from the rest.
+// What an operator would conclude from the rest, in one to three sentences: its parts.
 struct Verdict {
   std::string begin;
   std::string wait = {};  // What the first of its calls waits for; a chain tells more.

@@ -230,8 +230,7 @@ Outcome write_configuration(const std::string& path, const std::string& text) {
   return failed("corolane: cannot write " + path + ": " + failure.message());
 }
 
-// Whether a method of which too few calls were measured could be called so. One that nobody has
-// ever called so has no depth.
+// Whether calls come this way, and too few of them were measured: a deeper one may be missing.
 bool is_seldom(const nlohmann::json& method) {
   if (method.at("suggested_stack_bytes").is_null()) {
     const auto calls = method.find("calls");

@@ -148,7 +148,11 @@ class ChainSearch {
     if (cell != nullptr && task.waiting_for == ObjectCell::change_name) {
       return describe_change(step, *cell);
     }
-    if (follow_publications(step, task.awaited->identity)) return;
+    // The search looks at all feeds of the shard.
+    if (task.waiting_for == Broadcast::awaited_name &&
+        follow_publications(step, task.awaited->identity)) {
+      return;
+    }
     if (!task.awaited->is_held) return;
     step.kind = Kind::lock;
     step.holder = task.awaited->holder;

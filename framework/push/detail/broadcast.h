@@ -58,6 +58,9 @@ class Broadcast {
   using Message = std::shared_ptr<const google::protobuf::Message>;
   class Reader;
 
+  // What the tasks wait for that are in Reader::next(), as introspection shows it.
+  static constexpr const char* awaited_name = "publications";
+
   // How far a reader may fall behind.
   struct Bounds {
     std::size_t count_max = 256;          // A few seconds of a busy room.
@@ -137,7 +140,7 @@ class Broadcast {
   std::optional<Error> ended_;
   std::shared_ptr<std::size_t> tally_;  // Null: nobody counts them.
   std::function<void()> on_abandoned_;
-  coroutine::Event readable_{"publications"};
+  coroutine::Event readable_{awaited_name};
 };
 
 // Move-only. Its first read returns Gap::begin with the position at which it begins.
