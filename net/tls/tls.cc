@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coroutine/sync/event.h"
-#include "net/tls/detail/tls_listener.h"
+#include "net/detail/handshake_listener.h"
 #include "net/tls/detail/tls_settings.h"
 #include "net/tls/detail/tls_shared.h"
 #include "net/tls/detail/tls_stream.h"
@@ -16,19 +16,19 @@ namespace {
 constexpr auto say_why_time_max = std::chrono::milliseconds(100);
 
 // A client that waits for its handshake.
-class Connecting final : public detail::TlsStream::Host {
+class Connecting final : public detail::HandshakingStream::Host {
  public:
   // Suspends.
   Result<void> wait(Deadline deadline) { return ended_.wait(deadline); }
   bool has_failed() const { return has_failed_; }
 
  private:
-  void opened(detail::TlsStream& /*stream*/) override { ended_.set(); }
-  void failed(detail::TlsStream& /*stream*/) override {
+  void opened(detail::HandshakingStream& /*stream*/) override { ended_.set(); }
+  void failed(detail::HandshakingStream& /*stream*/) override {
     has_failed_ = true;
     ended_.set();
   }
-  void ended(detail::TlsStream& /*stream*/) override {}
+  void ended(detail::HandshakingStream& /*stream*/) override {}
 
   coroutine::Event ended_{"TLS handshake"};
   bool has_failed_ = false;
@@ -72,11 +72,15 @@ Result<std::unique_ptr<Listener>> TlsNetwork::listen(const Endpoint& endpoint,
   }
   auto inner = inner_.listen(endpoint, options);
   if (!inner) return inner;
-  const detail::TlsListener::Rules rules{.stream = options.stream,
-                                         .handshake_time_max = options_.handshake_time_max,
-                                         .handshake_count_max = options_.handshake_count_max};
-  auto listener =
-      std::make_unique<detail::TlsListener>(*std::move(inner), context_.settings_, shared_, rules);
+  auto wrap = [this, shared = shared_, stream_options = options.stream](auto stream) {
+    return std::make_unique<detail::TlsStream>(std::move(stream), context_.settings_,
+                                               detail::TlsSession::Role::server, shared,
+                                               stream_options);
+  };
+  const detail::HandshakeListener::Rules rules{.handshake_time_max = options_.handshake_time_max,
+                                               .handshake_count_max = options_.handshake_count_max};
+  auto listener = std::make_unique<detail::HandshakeListener>(*std::move(inner), std::move(wrap),
+                                                              "TLS accept", rules);
   if (auto started = listener->start(); !started) return started.error();
   return listener;
 }

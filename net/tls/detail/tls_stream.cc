@@ -82,6 +82,11 @@ void TlsStream::refuse_peer(Error reason) {
   host_->failed(*this);
 }
 
+void TlsStream::note_dropped() {
+  ++shared_->statistics.failed_count;
+  shared_->statistics.last_failure = name() + ": dropped in favour of a newer handshake";
+}
+
 void TlsStream::end_parting() {
   state_ = State::broken;
   Timer::cancel();

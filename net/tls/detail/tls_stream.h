@@ -18,29 +18,15 @@
 #include "coroutine/timer_wheel.h"
 #include "net/detail/byte_buffer.h"
 #include "net/detail/call_count.h"
+#include "net/detail/handshaking_stream.h"
 #include "net/detail/read_half.h"
 #include "net/stream.h"
 #include "net/tls/detail/tls_session.h"
 
 namespace corolane::net::detail {
 
-class TlsStream final : public Stream, private ReadSink, private coroutine::Timer {
+class TlsStream final : public HandshakingStream, private ReadSink, private coroutine::Timer {
  public:
-  // Is notified of the handshake, on the loop's stack; may close the stream then, but not destroy
-  // it.
-  class Host {
-   public:
-    // One of these two is called, once.
-    virtual void opened(TlsStream& stream) = 0;
-    virtual void failed(TlsStream& stream) = 0;
-    // After failed(): the peer has been sent the reason, as far as possible, and the stream is
-    // closed.
-    virtual void ended(TlsStream& stream) = 0;
-
-   protected:
-    ~Host() = default;
-  };
-
   TlsStream(std::unique_ptr<Stream> inner, std::shared_ptr<const TlsSettings> settings,
             TlsSession::Role role, std::shared_ptr<TlsShared> shared, const StreamOptions& options);
   ~TlsStream() override;
@@ -49,8 +35,8 @@ class TlsStream final : public Stream, private ReadSink, private coroutine::Time
 
   // For a client, before the handshake: see TlsSession.
   Result<void> expect(const std::string& name) { return session_.expect(name); }
-  // Begins the handshake. `host` lives until it is notified, or the stream is closed.
-  void shake_hands(Host& host, Deadline deadline);
+  void shake_hands(Host& host, Deadline deadline) override;
+  void note_dropped() override;
   // Why the handshake failed.
   const Error& failure() const { return *failure_; }
   // Suspends until the reason is sent, as far as the peer takes it.

@@ -25,7 +25,7 @@ using test::soon;
 using testing::HasSubstr;
 
 // Records its input; answers or closes if the test says so.
-class TestSink final : public ReadSink {
+class RecordSink final : public ReadSink {
  public:
   void on_bytes(std::span<const std::byte> bytes) override {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -87,7 +87,7 @@ TEST(TlsStreamTest, ABrokenConnectionIsReportedToReadersWritersAndSinks) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
-  TestSink sink;
+  RecordSink sink;
   pair->client->set_read_sink(sink);
   auto reading = coroutine::spawn("read", [&] { return read_text(*pair->server); });
   EXPECT_TRUE(coroutine::sleep_for(10ms));
@@ -104,7 +104,7 @@ TEST(TlsStreamTest, TheSinkReceivesEarlierInput) {
   EXPECT_TRUE(send_text(*pair->client, "early"));
   pair->client->finish_writing();
   EXPECT_TRUE(coroutine::sleep_for(10ms));
-  TestSink sink;
+  RecordSink sink;
   pair->server->set_read_sink(sink);
   EXPECT_EQ(sink.text, "");  // Never inside of the call.
   EXPECT_TRUE(coroutine::sleep_for(1ms));
@@ -116,7 +116,7 @@ TEST(TlsStreamTest, SmallWritesOfATurnAreOneRecord) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
-  TestSink sink;
+  RecordSink sink;
   pair->server->set_read_sink(sink);
   for (int count = 0; count < 10; ++count) {
     EXPECT_TRUE(pair->client->try_write(bytes_of("0123456789")));
@@ -130,7 +130,7 @@ TEST(TlsStreamTest, ASinkMayCloseTheStream) {
   TlsWorld world;
   auto pair = world.connect();
   ASSERT_TRUE(pair) << pair;
-  TestSink sink;
+  RecordSink sink;
   sink.closes = pair->server.get();
   pair->server->set_read_sink(sink);
   EXPECT_TRUE(send_text(*pair->client, std::string(100'000, 'x')));
@@ -220,7 +220,7 @@ TEST(TlsStreamTest, ASinkThatPausesIsGivenNothingUntilItResumes) {
   TlsWorld world;
   auto pair = world.connect({.output_bytes_max = 1000});
   ASSERT_TRUE(pair) << pair;
-  TestSink sink;
+  RecordSink sink;
   pair->server->set_read_sink(sink);
   pair->server->pause_reading();
   const std::string text(200'000, 'x');
