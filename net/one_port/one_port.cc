@@ -94,8 +94,10 @@ OnePort::OnePort(Network& inner, ConnectionBound& connections, std::vector<Kind>
                      .shared = {.connections = connections,
                                 .kinds = std::move(kinds),
                                 .options = std::move(options),
-                                .statistics = {}}}) {
+                                .statistics = {},
+                                .first_bytes_max = 0}}) {
   for (const Kind& kind : impl_->shared.kinds) {
+    impl_->shared.first_bytes_max = std::max(impl_->shared.first_bytes_max, kind.first_bytes_max);
     impl_->networks.emplace_back(*impl_, impl_->networks.size());
     impl_->shared.statistics.kinds.push_back({.name = kind.name});
   }

@@ -36,15 +36,14 @@ namespace corolane::net {
 
 class OnePort {
  public:
-  // The most bytes that any kind needs to say yes or no.
-  static constexpr std::size_t first_bytes_max = 32;
-
   struct Kind {
     std::string name = {};
     // Says `maybe` only for beginnings of what it may say `yes` to.
     std::function<Match(std::span<const std::byte> first_bytes)> match = {};
     // The last bytes to a peer of this kind where no server listens for it.
     std::string refusal = {};
+    // The most bytes that it needs to say yes or no.
+    std::size_t first_bytes_max = 32;
   };
 
   struct Options {

@@ -31,18 +31,6 @@ constexpr Duration close_retry_delay = std::chrono::milliseconds(10);
 
 // Section 5.3: from a strong source of entropy, anew for each frame. Fetching many at once saves a
 // system call per frame.
-WebSocketMask new_mask() {
-  thread_local std::array<std::byte, 1024> heap;
-  thread_local std::size_t left = 0;
-  if (left == 0) {
-    fill_with_random_bytes(heap);
-    left = heap.size();
-  }
-  WebSocketMask mask;
-  left -= mask.size();
-  std::memcpy(mask.data(), heap.data() + left, mask.size());
-  return mask;
-}
 
 std::string describe(const WebSocketClose& close) {
   std::string text = "WebSocket: closed by peer with " + std::to_string(close.code);
@@ -288,7 +276,7 @@ std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
   const auto header = std::span(buffer).first<detail::websocket_header_bytes_max>();
   std::size_t header_size = 0;
   if (role_ == Role::client) {
-    const WebSocketMask mask = new_mask();
+    const WebSocketMask mask = detail::random_websocket_mask();
     header_size = detail::encode_websocket_header(opcode, payload.size(), &mask, header);
     detail::apply_websocket_mask(payload, mask, 0, buffer.data() + header_size);
   } else {

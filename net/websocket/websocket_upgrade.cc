@@ -67,6 +67,17 @@ std::string choose_protocol(const HttpRequest& request, const std::vector<std::s
   return {};
 }
 
+// Whether a browser may connect from pages of that origin, which other clients do not name.
+bool may_come_from(std::string_view origin, const HttpRequest& request,
+                   const std::vector<std::string>& admitted) {
+  if (origin.empty()) return true;
+  const std::size_t scheme_end = origin.find("://");
+  const bool has_host = scheme_end != std::string_view::npos;
+  if (has_host && is_same_name(origin.substr(scheme_end + 3), request.header("Host"))) return true;
+  return std::ranges::any_of(admitted,
+                             [&](const std::string& one) { return one == "*" || one == origin; });
+}
+
 }  // namespace
 
 bool asks_for_websocket(const HttpRequest& request) {
@@ -89,9 +100,7 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
   if (key.size() != key_size || !key.ends_with("==")) {
     return refusal(400, "Sec-WebSocket-Key is 16 bytes in base64");
   }
-  const std::string_view origin = request.header("Origin");
-  if (!options.origins.empty() && !origin.empty() &&
-      std::ranges::find(options.origins, origin) == options.origins.end()) {
+  if (!may_come_from(request.header("Origin"), request, options.origins)) {
     return refusal(403, "no WebSocket for pages of this origin");
   }
   WebSocketAnswer answer{.text =
@@ -277,23 +286,31 @@ Result<std::string> make_request(const HostPort& host, std::string_view target,
 
 }  // namespace
 
-Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const HostPort& host,
-                                                     std::string_view target, Deadline deadline,
-                                                     const WebSocketUpgradeOptions& options) {
+Result<std::string> ask_for_websocket(Stream& stream, const HostPort& host, std::string_view target,
+                                      Deadline deadline, const WebSocketUpgradeOptions& options) {
   std::array<std::byte, 16> random;
   fill_with_random_bytes(random);
   const std::string key = to_base64(random);
   auto text = make_request(host, target, key, options);
   if (!text) return text.error();
-  auto stream = connect_to(network, host, deadline);
-  if (!stream) return stream.error();
-  if (auto sent = (*stream)->write_all(bytes_of(*text), deadline); !sent) return sent.error();
+  if (auto sent = stream.write_all(bytes_of(*text), deadline); !sent) return sent.error();
   std::string early;
-  auto head = read_head(**stream, deadline, early);
+  auto head = read_head(stream, deadline, early);
   if (!head) return head.error();
   if (auto right = check_head(*head, key, options.protocols); !right) return right.error();
+  return early;
+}
+
+Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const HostPort& host,
+                                                     std::string_view target, Deadline deadline,
+                                                     const WebSocketUpgradeOptions& options) {
+  if (auto text = make_request(host, target, "", options); !text) return text.error();
+  auto stream = connect_to(network, host, deadline);
+  if (!stream) return stream.error();
+  auto early = ask_for_websocket(**stream, host, target, deadline, options);
+  if (!early) return early.error();
   return std::make_unique<WebSocket>(*std::move(stream), WebSocket::Role::client, options.websocket,
-                                     bytes_of(early));
+                                     bytes_of(*early));
 }
 
 }  // namespace corolane::net

@@ -29,8 +29,9 @@ struct WebSocketUpgradeOptions {
   // The subprotocols, the preferred one first. A server takes the first that the client offers, or
   // none; a client offers all, and accepts no other.
   std::vector<std::string> protocols = {};
-  // For a server: the pages that browsers may come from, "https://game.example"; empty for all.
-  // Clients that are not browsers name no origin, and are admitted.
+  // For a server: the pages that browsers may come from besides those of its own host, as
+  // "https://game.example"; "*" admits all. Clients that are not browsers name no origin, and are
+  // admitted.
   std::vector<std::string> origins = {};
   // For a client: additional request headers, such as Authorization or Origin.
   HttpHeaders headers = {};
@@ -65,6 +66,11 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
                                                     Deadline deadline,
                                                     const WebSocketUpgradeOptions& options = {});
+
+// Asks for a WebSocket at `target` over a stream that is connected to `host`; returns the bytes
+// that came behind the answer. Suspends. Fails as connect_websocket().
+Result<std::string> ask_for_websocket(Stream& stream, const HostPort& host, std::string_view target,
+                                      Deadline deadline, const WebSocketUpgradeOptions& options);
 
 // Connects and asks for a WebSocket at `target`, "/play". Suspends. Fails as connect_to() does, and
 // with unavailable when the server answers otherwise, or violates RFC 6455.

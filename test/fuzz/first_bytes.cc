@@ -35,13 +35,13 @@ void check_matchers(Bytes flow) {
   std::size_t yes_count = 0;
   for (const auto match : matchers) {
     net::Match last = net::Match::maybe;
-    for (std::size_t size = 0; size <= std::min(flow.size(), net::OnePort::first_bytes_max);
+    for (std::size_t size = 0; size <= std::min(flow.size(), net::OnePort::Kind{}.first_bytes_max);
          ++size) {
       const net::Match said = match(flow.first(size));
       check(last == net::Match::maybe || said == last, "a kind is not reconsidered");
       last = said;
     }
-    check(last != net::Match::maybe || flow.size() < net::OnePort::first_bytes_max,
+    check(last != net::Match::maybe || flow.size() < net::OnePort::Kind{}.first_bytes_max,
           "enough bytes decide");
     if (last == net::Match::yes) ++yes_count;
   }

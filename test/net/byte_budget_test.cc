@@ -180,7 +180,7 @@ TEST(ByteBudgetTest, AnyOrderOfChangesKeepsTheSumAndTheBound) {
 }
 
 TEST(StreamBudgetTest, AStreamWhosePeerReadsNothingIsClosedAboveTheBudget) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     ByteBudget budget(8'000'000);
     auto greedy = make_stream_pair_at(loopback, network, {}, {.budget = &budget});
     auto modest = make_stream_pair_at(loopback, network, {}, {.budget = &budget});
@@ -214,7 +214,7 @@ TEST(StreamBudgetTest, ATaskThatWritesIsToldWhyItsStreamWasClosed) {
 }
 
 TEST(StreamBudgetTest, OutputThatThePeerTakesIsNotHeldAnyMore) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     ByteBudget budget(30'000'000);
     auto pair = make_stream_pair_at(loopback, network, {}, {.budget = &budget});
     ASSERT_TRUE(pair);
@@ -231,7 +231,7 @@ TEST(StreamBudgetTest, OutputThatThePeerTakesIsNotHeldAnyMore) {
 }
 
 TEST(StreamBudgetTest, WhileTheBudgetIsTightAPeerWithUnsentOutputIsNotRead) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     ByteBudget budget(64'000'000);
     auto pair = make_stream_pair_at(loopback, network, {}, {.budget = &budget});
     auto idle = make_stream_pair_at(loopback, network, {}, {.budget = &budget});

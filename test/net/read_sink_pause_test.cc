@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 
 TEST(ReadSinkPauseTest, APausedSinkIsGivenNothingUntilItResumes) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
     TestSink sink;
@@ -44,7 +44,7 @@ TEST(ReadSinkPauseTest, APausedSinkIsGivenNothingUntilItResumes) {
 }
 
 TEST(ReadSinkPauseTest, TheSinkMayPauseItself) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
     TestSink sink;
@@ -61,7 +61,7 @@ TEST(ReadSinkPauseTest, TheSinkMayPauseItself) {
 }
 
 TEST(ReadSinkPauseTest, EarlierInputWaitsForAPausedSinkToo) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
     EXPECT_TRUE(send_text(*pair->client, "before"));
@@ -81,7 +81,7 @@ TEST(ReadSinkPauseTest, EarlierInputWaitsForAPausedSinkToo) {
 }
 
 TEST(ReadSinkPauseTest, APausedSinkHearsOfAnOrderlyEndOnceItResumes) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
     TestSink sink;
@@ -97,7 +97,7 @@ TEST(ReadSinkPauseTest, APausedSinkHearsOfAnOrderlyEndOnceItResumes) {
 }
 
 TEST(ReadSinkPauseTest, APausedStreamMayBeClosedAndDestroyed) {
-  run_on_both([](Network& network, const auto& settle) {
+  run_on_all([](Network& network, const auto& settle) {
     auto pair = make_stream_pair(network);
     ASSERT_TRUE(pair) << pair;
     TestSink sink;

@@ -32,6 +32,7 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
       : Timer([](Timer& timer) { static_cast<Newcomer&>(timer).on_time(); }),
         port_(port),
         stream_(std::move(stream)),
+        held_(stream_->account()),
         seat_(std::move(seat)) {
     ++port_.shared_.statistics.undecided_count;
   }
@@ -52,9 +53,11 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
       kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
       all = kept_bytes_;
     }
-    const Verdict verdict = judge(all.first(std::min(all.size(), OnePort::first_bytes_max)));
-    if (verdict.is_open && all.size() < OnePort::first_bytes_max) {
+    const std::size_t first_bytes_max = port_.shared_.first_bytes_max;
+    const Verdict verdict = judge(all.first(std::min(all.size(), first_bytes_max)));
+    if (verdict.is_open && all.size() < first_bytes_max) {
       if (kept_bytes_.empty()) kept_bytes_.assign(bytes.begin(), bytes.end());
+      held_.set(kept_bytes_.capacity());
     } else if (!verdict.kind) {
       ++port_.shared_.statistics.unknown_count;
       end();
@@ -98,6 +101,7 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
   void hand_over(std::size_t kind, std::span<const std::byte> bytes) {
     ++port_.shared_.statistics.kinds[kind].accepted_count;
     stream_->release_read_sink(bytes);
+    held_.set(0);
     port_.listeners_[kind]->offer(std::move(stream_), std::move(seat_));
     leave();
   }
@@ -132,6 +136,7 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
 
   OpenPort& port_;
   std::unique_ptr<Stream> stream_;
+  ByteBudget::Share held_;
   Seat seat_;
   bool is_refused_ = false;
   std::vector<std::byte> kept_bytes_;  // All so far, while they decide nothing.

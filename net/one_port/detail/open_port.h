@@ -53,6 +53,7 @@ class OpenPort {
     const std::vector<OnePort::Kind> kinds;
     const OnePort::Options options;
     OnePort::Statistics statistics;
+    std::size_t first_bytes_max;      // That of its most demanding kind.
     std::size_t placeless_count = 0;  // Connections that are not accepted and have no place.
   };
 

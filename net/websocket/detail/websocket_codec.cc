@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coroutine/base/text.h"
+#include "net/crypto.h"
 #include "net/stream.h"
 
 namespace corolane::net::detail {
@@ -50,6 +51,11 @@ WebSocketDecoder::Step WebSocketDecoder::next(WebSocketEvent& event) {
     if (!in_payload_) {
       auto whole = read_header();
       if (!whole || !*whole) return whole;
+    }
+    if (limits_.gives_pieces && !is_control()) {
+      if (input_.empty() && payload_taken_ < payload_size_) return false;
+      read_piece(event);
+      return true;
     }
     if (!read_payload(event)) return false;
     auto whole = finish_frame(event);
@@ -109,6 +115,7 @@ WebSocketDecoder::Step WebSocketDecoder::check_data_header() {
     message_opcode_ = opcode_;
     fragment_count_ = 0;
   }
+  if (limits_.gives_pieces) return true;
   if (++fragment_count_ > limits_.fragment_count_max) {
     return violation(too_big, "a message of more than " +
                                   std::to_string(limits_.fragment_count_max) + " fragments");
@@ -141,6 +148,22 @@ bool WebSocketDecoder::read_payload(WebSocketEvent& event) {
   if (is_control()) event.payload = std::span(control_).first(payload_size_);
   if (!is_control()) event.payload = message_.bytes();
   return true;
+}
+
+void WebSocketDecoder::read_piece(WebSocketEvent& event) {
+  const std::uint64_t left = payload_size_ - payload_taken_;
+  const std::uint64_t count = std::min<std::uint64_t>({left, input_.size(), scratch_bytes});
+  event.opcode = message_opcode_;
+  event.payload = input_.first(count);
+  input_ = input_.subspan(count);
+  if (is_masked_) {
+    apply_websocket_mask(event.payload, mask_, payload_taken_, scratch.data());
+    event.payload = std::span(scratch).first(count);
+  }
+  payload_taken_ += count;
+  if (payload_taken_ < payload_size_) return;
+  in_payload_ = false;
+  if (is_final_) message_opcode_ = WebSocketOpcode::continuation;
 }
 
 void WebSocketDecoder::collect(std::span<const std::byte> bytes) {
@@ -191,6 +214,19 @@ std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_
   header[1] |= std::byte{0x80};
   std::ranges::copy(*mask, header.begin() + static_cast<std::ptrdiff_t>(2 + extended));
   return 2 + extended + mask->size();
+}
+
+WebSocketMask random_websocket_mask() {
+  thread_local std::array<std::byte, 1024> heap;
+  thread_local std::size_t left = 0;
+  if (left == 0) {
+    fill_with_random_bytes(heap);
+    left = heap.size();
+  }
+  WebSocketMask mask;
+  left -= mask.size();
+  std::memcpy(mask.data(), heap.data() + left, mask.size());
+  return mask;
 }
 
 void apply_websocket_mask(std::span<const std::byte> from, const WebSocketMask& mask,

@@ -44,6 +44,9 @@ class WebSocketDecoder {
   struct Limits {
     std::size_t message_bytes_max;
     std::size_t fragment_count_max;
+    // The reader wants the payload of data frames as it comes, in pieces, and not whole messages:
+    // then neither limit applies, since nothing is kept.
+    bool gives_pieces = false;
   };
 
   // `expects_mask` is true on a server: clients mask their frames, servers do not.
@@ -68,6 +71,7 @@ class WebSocketDecoder {
   Step take_header();
   Step check_data_header();
   bool read_payload(WebSocketEvent& event);
+  void read_piece(WebSocketEvent& event);
   void collect(std::span<const std::byte> bytes);
   std::expected<bool, WebSocketViolation> finish_frame(WebSocketEvent& event);
 
@@ -103,8 +107,17 @@ std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_
                                     const WebSocketMask* mask,
                                     std::span<std::byte, websocket_header_bytes_max> header);
 
-// Masks or unmasks `from` into `to`, which has as much room; `offset` is the position of its first
-// byte within the payload.
+// The size of the header that encode_websocket_header() writes.
+constexpr std::size_t websocket_header_size(std::size_t payload_size, bool is_masked) {
+  const std::size_t extended = payload_size > 0xffff ? 8 : payload_size > 125 ? 2 : 0;
+  return 2 + extended + (is_masked ? sizeof(WebSocketMask) : 0);
+}
+
+// A mask that the peer's other software cannot foresee (section 10.3).
+WebSocketMask random_websocket_mask();
+
+// Masks or unmasks `from` into `to`, which has as much room and may be the same; `offset` is the
+// position of its first byte within the payload.
 void apply_websocket_mask(std::span<const std::byte> from, const WebSocketMask& mask,
                           std::uint64_t offset, std::byte* to);
 

@@ -16,6 +16,7 @@
 #include "coroutine/testing/matchers.h"
 #include "framework/telemetry/log.h"
 #include "net/testing/network.h"
+#include "net/websocket/websocket_network.h"
 #include "rpc/reflection/reflection.corolane.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
@@ -196,6 +197,31 @@ TEST_F(NodeTest, FramesAndHttpShareAPortWhenConfigured) {
     EXPECT_TRUE(node->stop(Deadline::after(5s)));
     EXPECT_EQ(fetch(network_, node->endpoints().clients, "/").status, 0U);
   }
+}
+
+TEST_F(NodeTest, WebSocketsShareThePortOfFramesUnlessSwitchedOff) {
+  NodeConfig with_http = config();
+  with_http.clients.http = "on";
+  auto node = make(with_http);
+  node->serve(SlowService());
+  ASSERT_TRUE(node->start());
+  net::WebSocketNetwork web(network_);
+  const net::Endpoint& door = node->endpoints().clients;
+  rpc::Client browser(web, {door.address, door.port});
+  EXPECT_TRUE(SlowClient(browser).wait(wait_request(1ms)));
+  EXPECT_THAT(fetch(network_, door, "/").body, HasSubstr("POST /corolane.test.Slow/Wait"));
+  browser.close();
+  EXPECT_TRUE(node->stop(Deadline::after(5s)));
+
+  NodeConfig without = config();
+  without.clients.websocket = false;
+  auto other = make(without);
+  other->serve(SlowService());
+  ASSERT_TRUE(other->start());
+  const net::Endpoint& closed = other->endpoints().clients;
+  const auto refused = web.connect(closed, Deadline::after(5s));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("status 400"));
 }
 
 TEST_F(NodeTest, AnHttpAddressInUseIsNamed) {

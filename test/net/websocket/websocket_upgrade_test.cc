@@ -85,8 +85,14 @@ TEST(WebSocketUpgradeTest, AWrongRequestIsRefusedWithTheMatchingStatus) {
   EXPECT_EQ(status_of(request), 400u);
   request = good_request();
   request.headers.add("Origin", "https://evil.example");
-  EXPECT_EQ(status_of(request), 101u);
+  EXPECT_EQ(status_of(request), 403u);
   EXPECT_EQ(status_of(request, {.origins = {"https://game.example"}}), 403u);
+  EXPECT_EQ(status_of(request, {.origins = {"https://game.example", "https://evil.example"}}),
+            101u);
+  EXPECT_EQ(status_of(request, {.origins = {"*"}}), 101u);
+  request = good_request();
+  request.headers.add("Origin", "https://" + std::string(request.header("Host")));
+  EXPECT_EQ(status_of(request), 101u) << "a page of the same host";
   EXPECT_EQ(status_of(good_request(), {.origins = {"https://game.example"}}), 101u);
 }
 
