@@ -260,9 +260,14 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "Whether the services are served over HTTP, too (JSON, Connect protocol): on is at "
                 "the port of `listen`, address:port is at a port of its own.",
                 config::where(check_http, "on, off or address:port"));
-  section.field("http_origins", value.http_origins,
-                "The origins of web pages whose scripts may call over HTTP; * stands for all.",
+  section.field("websocket", value.websocket,
+                "Whether the services are served to browsers by WebSocket, too, at the port of "
+                "`listen`.");
+  section.field("origins", value.origins,
+                "The origins of web pages whose scripts may call over HTTP and by WebSocket; * "
+                "stands for all. Pages of the host itself may use WebSockets anyway.",
                 config::where(check_origin, "https://game.example, or *"));
+  section.moved("http_origins", "node.clients.origins");
   section.field("public_methods_only", value.public_methods_only,
                 "Whether clients may call only methods with the option `public`; false is for "
                 "development on a loopback address.");

@@ -78,8 +78,11 @@ struct ClientsConfig {
   std::string listen = "127.0.0.1:8460";
   // Where the services are served over HTTP as well: "on" the same port, or on one of its own.
   std::string http = "off";
-  // The web pages whose scripts may call by HTTP: "https://game.example", or "*" for all.
-  std::vector<std::string> http_origins = {};
+  // Whether browsers may connect by WebSocket, at the port of `listen`.
+  bool websocket = true;
+  // The web pages whose scripts may call by HTTP and by WebSocket: "https://game.example", or "*"
+  // for all.
+  std::vector<std::string> origins = {};
   // Clients can call no other methods, by rpc or by HTTP. False is for development on loopback.
   bool public_methods_only = true;
   bool reflection = true;

@@ -130,7 +130,8 @@ Result<void> Shard::open_doors() {
   if (auto opened = telemetry_->open(*headers); !opened) return opened;
   const ClientsConfig& clients = surroundings_.config.clients;
   if (auto opened = client_login_->open(); !opened) return opened;
-  if (auto opened = client_door_->open(tls_options(clients.tls)); !opened) return opened;
+  if (auto opened = client_door_->open(tls_options(clients.tls), clients.origins); !opened)
+    return opened;
   return detail::open_cluster_door(*cluster_network_, surroundings_.config.cluster);
 }
 
@@ -203,12 +204,16 @@ void Shard::change(const NodeConfig& config) {
 
 Result<net::Endpoint> Shard::listen_for_clients(const net::Endpoint& endpoint, bool shares_port) {
   const ClientsConfig& clients = surroundings_.config.clients;
-  return rpc_server_->listen(endpoint, {.request_bytes_max = clients.request_size_max.count,
-                                        .door = rpc::Door::clients,
-                                        .login = client_login(),
-                                        .connections = &surroundings_.client_connections,
-                                        .network = &client_door_->frames(),
-                                        .shares_port = shares_port});
+  rpc::Server::ListenOptions options{.request_bytes_max = clients.request_size_max.count,
+                                     .door = rpc::Door::clients,
+                                     .login = client_login(),
+                                     .connections = &surroundings_.client_connections,
+                                     .network = &client_door_->frames(),
+                                     .shares_port = shares_port};
+  auto frames = rpc_server_->listen(endpoint, options);
+  if (!frames || !clients.websocket) return frames;
+  options.network = &client_door_->websockets();
+  return rpc_server_->listen(*frames, options);
 }
 
 Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool shares_port) {
@@ -216,7 +221,7 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
   http_face_ = std::make_unique<rpc::HttpFace>(
       *rpc_server_, rpc::HttpFace::Options{.door = rpc::Door::clients,
                                            .login = client_login(),
-                                           .origins = clients.http_origins,
+                                           .origins = clients.origins,
                                            .lists_services = clients.reflection,
                                            .request_bytes_max = clients.request_size_max.count});
   http_server_ = std::make_unique<net::HttpServer>(

@@ -35,13 +35,22 @@ std::vector<net::OnePort::Kind> plain_kinds(std::string_view frames_reason,
 }
 
 std::vector<net::OnePort::Kind> served_kinds() {
-  return plain_kinds("this port serves HTTP, and no frames", "this port speaks HTTP/1.1",
-                     "this port serves no HTTP; its operator may set node.clients.http: on");
+  auto kinds = plain_kinds("this port serves HTTP, and no frames", "this port speaks HTTP/1.1",
+                           "this port serves no HTTP; its operator may set node.clients.http: on");
+  // A request for a WebSocket is one of HTTP, too: only its headers tell them apart.
+  kinds.insert(kinds.begin(), {.name = "websocket",
+                               .match = net::match_websocket,
+                               .refusal = net::refusal_by_http(
+                                   "this port serves no WebSockets; its operator may set "
+                                   "node.clients.websocket: true"),
+                               .first_bytes_max = net::websocket_head_bytes_max + 1});
+  return kinds;
 }
 
 }  // namespace
 
-Result<void> ClientDoor::open(const net::TlsOptions& files) {
+Result<void> ClientDoor::open(const net::TlsOptions& files,
+                              const std::vector<std::string>& origins) {
   const bool is_tls = !files.certificate_file.empty();
   auto kinds = is_tls ? plain_kinds("this port speaks TLS", "this port speaks TLS: use https://",
                                     "this port speaks TLS: use https://")
@@ -51,6 +60,8 @@ Result<void> ClientDoor::open(const net::TlsOptions& files) {
   tls_ = std::make_unique<DoorNetwork>(outside_->network("tls"), "node.clients.tls");
   if (auto opened = tls_->open(files); !opened) return opened;
   if (tls_->is_tls()) inside_ = make_port(tls_->network(), served_kinds());
+  websockets_ = std::make_unique<net::WebSocketNetwork>(
+      front().network("websocket"), net::WebSocketNetwork::Options{.origins = origins});
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The door for clients, on one port: frames and HTTP, inside of TLS when the configuration names
-// its files. A client that speaks something else than the port does is told so in its own protocol.
+// The door for clients, on one port: frames, as such or by WebSocket, and HTTP; inside of TLS when
+// the configuration names its files. A client that speaks something else than the port does is told
+// so in its own protocol.
 //
 //   ClientDoor door(network, connections, log);
 //   if (auto opened = door.open(tls_files); !opened) return opened;
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "coroutine/base/clock.h"
@@ -19,6 +21,7 @@
 #include "net/connection_bound.h"
 #include "net/one_port/one_port.h"
 #include "net/tls/tls.h"
+#include "net/websocket/websocket_network.h"
 
 namespace corolane::framework {
 class Log;
@@ -32,11 +35,13 @@ class ClientDoor {
   ClientDoor(net::Network& network, net::ConnectionBound& connections, Log& log)
       : network_(network), connections_(connections), log_(log) {}
 
-  // Call it once, before everything else. Fails as net::TlsContext::load().
-  Result<void> open(const net::TlsOptions& files);
+  // Call it once, before everything else. `origins` are those of WebSocketNetwork::Options. Fails
+  // as net::TlsContext::load().
+  Result<void> open(const net::TlsOptions& files, const std::vector<std::string>& origins);
 
   // The networks to listen on, for servers of frames and of HTTP, which may share a port.
   net::Network& frames() { return front().network("frames"); }
+  net::Network& websockets() { return *websockets_; }
   net::Network& http() { return front().network("http"); }
 
   // See DoorNetwork.
@@ -58,7 +63,8 @@ class ClientDoor {
   std::unique_ptr<net::OnePort> outside_;
   std::unique_ptr<DoorNetwork> tls_;
   std::unique_ptr<net::OnePort> inside_;  // Null without TLS.
-  std::uint64_t unlogged_count_ = 0;      // Refused since the last line in the log.
+  std::unique_ptr<net::WebSocketNetwork> websockets_;
+  std::uint64_t unlogged_count_ = 0;  // Refused since the last line in the log.
   TimePoint next_line_{};
 };
 
