@@ -207,7 +207,7 @@ TEST_F(NodeTest, WebSocketsShareThePortOfFramesUnlessSwitchedOff) {
   ASSERT_TRUE(node->start());
   net::WebSocketNetwork web(network_);
   const net::Endpoint& door = node->endpoints().clients;
-  rpc::Client browser(web, {door.address, door.port});
+  rpc::Client browser(web, {door.address, door.port}, {});
   EXPECT_TRUE(SlowClient(browser).wait(wait_request(1ms)));
   EXPECT_THAT(fetch(network_, door, "/").body, HasSubstr("POST /corolane.test.Slow/Wait"));
   browser.close();
