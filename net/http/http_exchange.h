@@ -59,6 +59,10 @@ class HttpExchange {
   // with unavailable when the client is gone, with deadline_exceeded or cancelled. The answer
   // follows even then. Not for HEAD.
   virtual Result<void> write(std::string_view piece, Deadline deadline) = 0;
+  // The same without suspending, also on the loop's stack: sends the whole piece, or nothing and
+  // fails with resource_exhausted while the client has earlier output to take, with unavailable
+  // when it is gone.
+  virtual Result<void> try_write(std::string_view piece) = 0;
   // Sends the response, or the rest of it: the body of the response is the last piece. This ends
   // the exchange: it may be destroyed in the next turn. In a task: suspends while the client takes
   // nothing.

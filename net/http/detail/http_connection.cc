@@ -302,22 +302,38 @@ void HttpConnection::watch(Watcher& watcher) {
 
 Result<void> HttpConnection::write(std::string_view piece, Deadline deadline) {
   if (state_ != State::serving) return Error(Code::unavailable, "the client has left");
-  HttpMessages& messages = *messages_;
-  std::string& text = messages.head;
+  std::string& text = messages_->head;
   text.clear();
-  if (!in_pieces_) {
-    in_pieces_ = true;
-    is_chunked_ = messages.parser.reads_chunks();
-    append_head_to(text);
-  }
-  if (piece.empty()) return {};  // It would end the body.
-  if (is_chunked_) append_chunk_size(text, piece.size());
-  text += piece;
-  if (is_chunked_) text += "\r\n";
+  append_piece_to(text, piece);
   sending_since_ = now();
   auto written = stream_->write_all(bytes_of(text), deadline);
   sending_since_ = TimePoint::max();
   return written;
+}
+
+Result<void> HttpConnection::try_write(std::string_view piece) {
+  if (state_ != State::serving) return Error(Code::unavailable, "the client has left");
+  if (sending_since_ != TimePoint::max()) {
+    return Error(Code::resource_exhausted, "the client has not taken the last piece");
+  }
+  const bool was_in_pieces = in_pieces_;
+  std::string text;
+  append_piece_to(text, piece);
+  auto written = stream_->try_write(bytes_of(text));
+  if (!written) in_pieces_ = was_in_pieces;
+  return written;
+}
+
+void HttpConnection::append_piece_to(std::string& text, std::string_view piece) {
+  if (!in_pieces_) {
+    in_pieces_ = true;
+    is_chunked_ = messages_->parser.reads_chunks();
+    append_head_to(text);
+  }
+  if (piece.empty()) return;  // It would end the body.
+  if (is_chunked_) append_chunk_size(text, piece.size());
+  text += piece;
+  if (is_chunked_) text += "\r\n";
 }
 
 void HttpConnection::answer() {

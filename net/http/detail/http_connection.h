@@ -91,6 +91,7 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   void bind(coroutine::TaskRef task) override;
   void watch(Watcher& watcher) override;
   Result<void> write(std::string_view piece, Deadline deadline) override;
+  Result<void> try_write(std::string_view piece) override;
   void answer() override;
   void answer_at_once() override;
 
@@ -108,6 +109,8 @@ class HttpConnection final : public HttpExchange, private ReadSink, private coro
   void begin_serving();
   void note_that_client_left();
   bool append_head_to(std::string& text);
+  // Appends a piece of the body, behind the head of the answer if it is the first one.
+  void append_piece_to(std::string& text, std::string_view piece);
   // The answer in the output's own memory where possible.
   std::span<const std::byte> make_answer();
   std::span<const std::byte> put_in_output(std::string_view head, std::string_view body);

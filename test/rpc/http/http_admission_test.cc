@@ -48,6 +48,7 @@ class Asked final : public net::HttpExchange {
   void bind(coroutine::TaskRef) override {}
   void watch(Watcher& watcher) override { watcher_ = &watcher; }
   Result<void> write(std::string_view, Deadline) override { return {}; }
+  Result<void> try_write(std::string_view) override { return {}; }
   void answer() override { answer_at_once(); }
   void answer_at_once() override {
     ++answer_count_;
