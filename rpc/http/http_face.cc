@@ -154,6 +154,8 @@ bool HttpFace::Impl::call(net::HttpExchange& exchange) {
     answer_with(error, 404, response);
     return false;
   }
+  // A URL with a token, and its answer, are for its client alone.
+  if (detail::has_token_in_query(request)) response.headers.add("Cache-Control", "no-store");
   detail::Question question;
   if (!detail::read_question(request, *served->method, question, got_, response)) return false;
   HttpCaller& caller = take_caller();
@@ -196,7 +198,7 @@ Result<bool> HttpFace::Impl::read(const detail::Question& question, const Method
                                   pb::Message& message, RequestExtension& extension) {
   std::string_view bytes = question.message;
   bool is_zipped = question.is_zipped;
-  if (question.format.is_stream && !method.client_streaming) {
+  if (question.format.framing == detail::Framing::envelopes && !method.client_streaming) {
     if (bytes.empty()) return Error(Code::unimplemented, "the request has no message");
     const auto envelope = detail::take_envelope(bytes);
     if (!envelope) return envelope.error();
@@ -233,7 +235,8 @@ Result<bool> HttpFace::Impl::read(const detail::Question& question, const Method
 
 Result<Principal> HttpFace::Impl::log_in(const net::HttpRequest& request) {
   if (!options_.login) return Principal();
-  const std::string_view token = detail::bearer_token(request);
+  std::string decoded;
+  const std::string_view token = detail::bearer_token(request, decoded);
   if (token.size() > token_bytes_max) {
     return Error(Code::unauthenticated,
                  "a token has at most " + std::to_string(token_bytes_max) + " bytes");

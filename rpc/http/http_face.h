@@ -13,14 +13,16 @@
 //
 // Unary calls: POST with application/json or application/proto, and GET of methods whose protobuf
 // idempotency_level is NO_SIDE_EFFECTS. Streams: POST with application/connect+json or
-// application/connect+proto. One-way methods are answered with an empty message when they have
-// ended. Admission, limits, filters, deadlines and statistics are the server's: a request that may
-// not begin waits or is refused without a task. The traceparent header is passed on. A client that
-// disconnects cancels its call, within a second. `GET /` lists the services: as text, as HTML to
-// browsers, as JSON with ?format=json.
+// application/connect+proto, and GET with `Accept: text/event-stream`, as a browser's EventSource
+// asks, of methods that have no side effects and are not called with a stream. One-way methods are
+// answered with an empty message when they have ended. Admission, limits, filters, deadlines and
+// statistics are the server's: a request that may not begin waits or is refused without a task. The
+// traceparent header is passed on. A client that disconnects cancels its call, within a second.
+// `GET /` lists the services: as text, as HTML to browsers, as JSON with ?format=json.
 //
 // For a service of objects the header `Corolane-Object: ID` names the object that is called,
-// percent-encoded ("%25") for a percent sign and for characters that a header cannot hold.
+// percent-encoded ("%25") for a percent sign and for characters that a header cannot hold; for GET
+// so does `corolane-object=ID` in the query.
 //
 // An HttpFace belongs to one scheduler's thread.
 #pragma once
@@ -39,8 +41,8 @@ class HttpFace final : public net::HttpService {
  public:
   struct Options {
     DoorChoice door;
-    // Finds the principal of each request by its bearer token, in the task of the call. Empty:
-    // every client is anonymous.
+    // Finds the principal of each request by its bearer token, in the task of the call; a GET may
+    // have it as `access_token` in its query. Empty: every client is anonymous.
     Login login = {};
     // The origins of web pages whose scripts may call, such as "https://game.example"; "*" stands
     // for all. Browsers refuse the answers to scripts of other origins

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "coroutine/timer_wheel.h"
 #include "net/http/http_exchange.h"
 #include "rpc/http/detail/http_question.h"
 #include "rpc/http/json.h"
@@ -19,7 +20,9 @@
 
 namespace corolane::rpc::detail {
 
-class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
+class HttpCaller final : public Caller,
+                         private net::HttpExchange::Watcher,
+                         private coroutine::Timer {
  public:
   // The face.
   class Host {
@@ -37,12 +40,13 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
     ~Host() = default;
   };
 
-  explicit HttpCaller(Host& host) : host_(host) {}
+  explicit HttpCaller(Host& host)
+      : Timer([](Timer& timer) { static_cast<HttpCaller&>(timer).on_silence(); }), host_(host) {}
 
   // Begins with the request of an exchange.
   void open(net::HttpExchange& exchange, Format format, Door door, net::AddressShares& shares);
   // The server has taken the call on: it may be cancelled.
-  void follow() { exchange_->watch(*this); }
+  void follow();
   // Gives the call the messages of a body of envelopes, which together have at most that size.
   void put_items(std::string_view body, bool may_be_zipped, std::size_t bytes_max);
   // Answers without a call: the server has refused it.
@@ -52,6 +56,9 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
 
  private:
   void client_left() override;
+  // An event stream that has sent nothing for that long sends a comment.
+  void keep_alive_after(Duration silence);
+  void on_silence();
 
   // Request ids are not sent over HTTP.
   std::string_view request_scope() override { return {}; }
@@ -75,17 +82,20 @@ class HttpCaller final : public Caller, private net::HttpExchange::Watcher {
                   Deadline deadline) override;
   // Appends a message in the format of the request.
   Result<void> append(const google::protobuf::Message& message, std::string& text);
+  Result<void> put_in_piece(const google::protobuf::Message& message);
   Result<void> put_in_envelope(const google::protobuf::Message& message);
+  Result<void> put_in_event(const google::protobuf::Message& message);
   bool is_worth_zipping(std::string_view text) const;
   void put(Beside beside);
   void put_end(const Error* error, const Headers* trailers);
+  void put_last_event(const Error* error, const Headers* trailers);
   void put_error(const Error& error, const Headers* trailers);
   void answer();
 
   Host& host_;
   net::HttpExchange* exchange_ = nullptr;  // Null when it is answered.
   Format format_ = {};
-  std::string piece_;  // The envelope that is being sent.
+  std::string piece_;  // The envelope or event that is being sent.
   Call* call_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rpc/http/detail/http_question.h"
 #include "rpc/http/detail/json_text.h"
 #include "rpc/server/detail/object_options.h"
 #include "rpc/service.h"
@@ -92,7 +93,9 @@ std::string as_text(const std::vector<ServiceLines>& services) {
       if (!line.request_type.empty()) {
         text.append("  ").append(line.request_type).append(" -> ").append(line.reply_type);
       }
-      if (line.method->is_stream()) text += "  (a stream)";
+      if (line.method->is_stream()) {
+        text += may_get(*line.method) ? "  (a stream, also for EventSource)" : "  (a stream)";
+      }
       text += "\n";
       append_indented(text, "    ", line.comment);
     }
@@ -147,6 +150,7 @@ std::string as_json(const std::vector<ServiceLines>& services) {
       append_member(json, "serverStreaming", line.method->server_streaming);
       append_member(json, "durable", line.method->durable);
       append_member(json, "readOnly", line.method->read_only);
+      append_member(json, "get", may_get(*line.method));
       append_member(json, "comment", line.comment);
       json += '}';
     }

@@ -26,6 +26,10 @@ namespace pb = google::protobuf;
 // Connect-Timeout-Ms has at most this many digits, which is 115 days.
 constexpr std::size_t timeout_digits_max = 10;
 
+constexpr std::string_view token_key = "access_token";
+
+constexpr std::string_view events_type = "text/event-stream";
+
 // Headers that say how a message travels, or that this face reads. The token of a client is not for
 // handlers: they see its principal.
 bool is_reserved(std::string_view name) {
@@ -58,8 +62,8 @@ char in_small_letters(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(
 
 constexpr Format formats[] = {{.codec = Codec::json},
                               {.codec = Codec::proto},
-                              {.codec = Codec::json, .is_stream = true},
-                              {.codec = Codec::proto, .is_stream = true}};
+                              {.codec = Codec::json, .framing = Framing::envelopes},
+                              {.codec = Codec::proto, .framing = Framing::envelopes}};
 
 std::optional<Format> format_of(std::string_view type) {
   for (const Format format : formats) {
@@ -87,22 +91,25 @@ Result<bool> is_gzip(std::string_view coding) {
                                         "\" is not supported, only gzip and identity");
 }
 
-// Whether a list such as "br;q=1.0, gzip;q=0.8" has gzip. A weight of zero, which forbids it, is
+// Whether a list such as "br;q=1.0, gzip;q=0.8" has a word. A weight of zero, which forbids it, is
 // rare enough to send what such a client may have to refuse.
-bool accepts_gzip(std::string_view list) {
+bool accepts(std::string_view list, std::string_view wanted) {
   while (!list.empty()) {
     std::string_view word = list.substr(0, list.find(','));
     list.remove_prefix(std::min(list.size(), word.size() + 1));
     word = word.substr(0, word.find(';'));
     while (word.starts_with(' ')) word.remove_prefix(1);
     while (word.ends_with(' ')) word.remove_suffix(1);
-    if (net::is_same_name(word, "gzip")) return true;
+    if (net::is_same_name(word, wanted)) return true;
   }
   return false;
 }
 
+bool accepts_gzip(std::string_view list) { return accepts(list, "gzip"); }
+
 // /package.Service/Method?connect=v1&encoding=json&message=%7B%7D
-Result<Question> question_of_get(const net::HttpRequest& request, std::string& got) {
+Result<Question> question_of_get(const net::HttpRequest& request, const Method& method,
+                                 std::string& got) {
   const std::string_view version = request.query("connect");
   if (!version.empty() && version != "v1") {
     return Error(Code::invalid_argument, "connect is v1, not \"" + std::string(version) + "\"");
@@ -114,6 +121,9 @@ Result<Question> question_of_get(const net::HttpRequest& request, std::string& g
     return Error(Code::invalid_argument,
                  "encoding is json or proto, not \"" + std::string(encoding) + "\"");
   }
+  if (method.is_stream() && encoding != "json") {
+    return Error(Code::invalid_argument, "events are in JSON: encoding is json, not \"proto\"");
+  }
   got.clear();
   bool is_read = net::read_percents(request.query("message"), ' ', got);
   if (is_read && request.query("base64") == "1") {
@@ -123,6 +133,7 @@ Result<Question> question_of_get(const net::HttpRequest& request, std::string& g
   }
   if (!is_read) return Error(Code::invalid_argument, "message is not in its stated encoding");
   return Question{.format = {.codec = encoding == "json" ? Codec::json : Codec::proto,
+                             .framing = method.is_stream() ? Framing::events : Framing::none,
                              .accepts_gzip = accepts_gzip(request.header("Accept-Encoding"))},
                   .is_zipped = *zipped,
                   .message = got};
@@ -130,9 +141,9 @@ Result<Question> question_of_get(const net::HttpRequest& request, std::string& g
 
 void refuse_type(const net::HttpRequest& request, const Method& method,
                  net::HttpResponse& response) {
-  const bool is_stream = method.is_stream();
-  const std::string json(type_of({.codec = Codec::json, .is_stream = is_stream}));
-  const std::string proto(type_of({.codec = Codec::proto, .is_stream = is_stream}));
+  const Framing framing = method.is_stream() ? Framing::envelopes : Framing::none;
+  const std::string json(type_of({.codec = Codec::json, .framing = framing}));
+  const std::string proto(type_of({.codec = Codec::proto, .framing = framing}));
   response.headers.add("Accept-Post", json + ", " + proto);
   answer_with(Error(Code::unknown,
                     std::string(method.full_name) + " takes " + json + " or " + proto + ", not \"" +
@@ -144,7 +155,7 @@ void refuse_type(const net::HttpRequest& request, const Method& method,
 Result<bool> question_of_post(const net::HttpRequest& request, const Method& method,
                               Question& question, net::HttpResponse& response) {
   const auto format = format_of(request.header("Content-Type"));
-  if (!format || format->is_stream != method.is_stream()) {
+  if (!format || format->is_stream() != method.is_stream()) {
     refuse_type(request, method, response);
     return false;
   }
@@ -153,7 +164,7 @@ Result<bool> question_of_post(const net::HttpRequest& request, const Method& met
     return Error(Code::invalid_argument,
                  "Connect-Protocol-Version is 1, not \"" + std::string(version) + "\"");
   }
-  const std::string_view prefix = format->is_stream ? "Connect-" : "";
+  const std::string_view prefix = format->is_stream() ? "Connect-" : "";
   const auto named = [&](std::string_view name) {
     return request.header(std::string(prefix).append(name));
   };
@@ -167,7 +178,8 @@ Result<bool> question_of_post(const net::HttpRequest& request, const Method& met
 }  // namespace
 
 std::string_view type_of(Format format) {
-  if (format.is_stream) {
+  if (format.framing == Framing::events) return events_type;
+  if (format.is_stream()) {
     return format.codec == Codec::json ? "application/connect+json" : "application/connect+proto";
   }
   return format.codec == Codec::json ? "application/json" : "application/proto";
@@ -179,12 +191,22 @@ std::string_view without_parameters(std::string_view type) {
   return type;
 }
 
+bool may_get(const Method& method) {
+  return !method.client_streaming && has_no_side_effects(method);
+}
+
 bool read_question(const net::HttpRequest& request, const Method& method, Question& question,
                    std::string& got, net::HttpResponse& response) {
-  const bool may_get = has_no_side_effects(method) && !method.is_stream();
   Result<bool> is_read = true;
-  if (request.method == "GET" && may_get) {
-    auto asked = question_of_get(request, got);
+  if (request.method == "GET" && may_get(method)) {
+    if (method.is_stream() && !accepts(request.header("Accept"), events_type)) {
+      answer_with(Error(Code::unknown, std::string(method.full_name) +
+                                           " is a stream: GET reads it with the header Accept: " +
+                                           std::string(events_type)),
+                  406, response);
+      return false;
+    }
+    auto asked = question_of_get(request, method, got);
     if (asked) {
       question = *asked;
     } else {
@@ -193,7 +215,7 @@ bool read_question(const net::HttpRequest& request, const Method& method, Questi
   } else if (request.method == "POST") {
     is_read = question_of_post(request, method, question, response);
   } else {
-    response.headers.add("Allow", may_get ? "GET, POST" : "POST");
+    response.headers.add("Allow", may_get(method) ? "GET, POST" : "POST");
     answer_with(Error(Code::unknown, std::string(method.full_name) + " is called with POST"), 405,
                 response);
     return false;
@@ -247,9 +269,14 @@ Result<Deadline> deadline_of(const net::HttpRequest& request, const Method& meth
 }
 
 Result<std::string> object_id_of(const net::HttpRequest& request) {
-  const std::string_view text = request.header("Corolane-Object");
+  std::string_view text = request.header("Corolane-Object");
+  char plus = '+';
+  if (text.empty() && request.method == "GET") {
+    text = request.query("corolane-object");
+    plus = ' ';
+  }
   std::string id;
-  if (!net::read_percents(text, '+', id)) {
+  if (!net::read_percents(text, plus, id)) {
     return Error(
         Code::invalid_argument,
         "Corolane-Object is percent-encoded, with %25 for a %, not \"" + std::string(text) + "\"");
@@ -305,11 +332,21 @@ void append_headers_json(std::string& json, const Headers& headers) {
   json += '}';
 }
 
-std::string_view bearer_token(const net::HttpRequest& request) {
+std::string_view bearer_token(const net::HttpRequest& request, std::string& decoded) {
   constexpr std::string_view scheme = "Bearer ";
   const std::string_view text = request.header("Authorization");
+  if (text.empty() && has_token_in_query(request)) {
+    const std::string_view token = request.query(token_key);
+    decoded.clear();
+    // A malformed token is no valid one either: the login refuses it.
+    return net::read_percents(token, ' ', decoded) ? std::string_view(decoded) : token;
+  }
   if (!net::is_same_name(text.substr(0, scheme.size()), scheme)) return {};
   return text.substr(scheme.size());
+}
+
+bool has_token_in_query(const net::HttpRequest& request) {
+  return request.method == "GET" && !request.query(token_key).empty();
 }
 
 }  // namespace corolane::rpc::detail

@@ -23,13 +23,21 @@ namespace detail {
 
 enum class Codec { json, proto };
 
+enum class Framing {
+  none,       // One message; an error is the status of the response.
+  envelopes,  // A stream: messages in envelopes, and the outcome in the last one.
+  events      // A stream for a browser's EventSource: the request is one bare message.
+};
+
 // How a request and its answer are written.
 struct Format {
   Codec codec = Codec::json;
-  bool is_stream = false;  // Messages in envelopes, and the outcome in the last one.
+  Framing framing = Framing::none;
   bool accepts_gzip = false;
+
+  bool is_stream() const { return framing != Framing::none; }
 };
-// "application/json", "application/connect+json".
+// "application/json", "application/connect+json", "text/event-stream".
 std::string_view type_of(Format format);
 // "application/json; charset=utf-8" is application/json.
 std::string_view without_parameters(std::string_view type);
@@ -56,6 +64,8 @@ Result<Envelope> take_envelope(std::string_view& body);
 Error unexpected_gzip();
 void append_envelope_head(std::string& text, std::uint8_t flags, std::size_t size);
 
+// Whether the method is called by GET as well: it has no side effects, and takes one message.
+bool may_get(const Method& method);
 // A request that is not a call is answered here, and false is returned. `got` holds the decoded
 // message of a GET.
 bool read_question(const net::HttpRequest& request, const Method& method, Question& question,
@@ -71,10 +81,13 @@ void put_headers(const Headers& headers, std::string_view prefix, net::HttpRespo
 // {"name":["value","another value"]}
 void append_headers_json(std::string& json, const Headers& headers);
 
-// The id of the called object; empty when there is none.
+// The id of the called object, from a header or the query of a GET; empty when there is none.
 Result<std::string> object_id_of(const net::HttpRequest& request);
-// Empty when there is none.
-std::string_view bearer_token(const net::HttpRequest& request);
+// Of the header Authorization; for GET, which EventSource asks without headers of its own, also of
+// the query (RFC 6750, 2.3), which is then decoded into `decoded`. Empty when there is none.
+std::string_view bearer_token(const net::HttpRequest& request, std::string& decoded);
+// Whether the target itself has a token: such an answer is in no cache.
+bool has_token_in_query(const net::HttpRequest& request);
 
 }  // namespace detail
 }  // namespace corolane::rpc

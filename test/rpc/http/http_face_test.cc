@@ -550,7 +550,7 @@ TEST_F(HttpFaceTest, TheRootListsTheServices) {
               HasSubstr("\n  POST /corolane.test.Echo/Echo  corolane.test.EchoRequest -> "
                         "corolane.test.EchoReply\n    Returns the text.\n"));
   EXPECT_THAT(text.body, HasSubstr("/Count  corolane.test.CountRequest -> corolane.test.CountReply"
-                                   "  (a stream)\n"));
+                                   "  (a stream, also for EventSource)\n"));
   const auto html = fetch({.target = "/", .headers = {{"Accept", "text/html,*/*"}}});
   EXPECT_EQ(html.content_type, "text/html; charset=utf-8");
   EXPECT_THAT(html.body, HasSubstr("<!doctype html>"));
@@ -558,6 +558,7 @@ TEST_F(HttpFaceTest, TheRootListsTheServices) {
   EXPECT_EQ(json.content_type, "application/json");
   EXPECT_THAT(json.body, HasSubstr(R"("path":"/corolane.test.Echo/Sleep")"));
   EXPECT_THAT(json.body, HasSubstr(R"("timeoutMs":3000)"));
+  EXPECT_THAT(json.body, HasSubstr(R"("get":true,"comment":"Counts up from zero;)"));
 }
 
 // An object that is served directly, without an object host.
