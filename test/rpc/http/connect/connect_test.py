@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "test/e2e"))
@@ -107,6 +108,31 @@ class CurlTest(ServedTest):
         output = subprocess.run(["curl", *each, "--next", *each, "--next", *each],
                                 capture_output=True, text=True, check=True).stdout
         self.assertEqual(output, "{}1 {}0 {}0 ")
+
+    def read_events(self, message, *words):
+        query = urllib.parse.urlencode({"encoding": "json", "message": message})
+        return self.curl("--no-buffer", "--header", "Accept: text/event-stream", *words,
+                         f"{self.url}/corolane.test.Echo/Count?{query}")
+
+    def test_a_stream_is_read_as_events(self):
+        self.assertEqual(
+            self.read_events('{"count":2,"milliseconds":20}'),
+            (200, "text/event-stream",
+             'data: {}\n\ndata: {"number":1}\n\nevent: end\ndata: {}\n\n'))
+        self.assertEqual(
+            self.read_events('{"errorCode":5}')[2],
+            'event: failure\ndata: {"code":"not_found","message":"as was asked for"}\n\n')
+
+
+@unittest.skipIf(shutil.which("node") is None, "node is missing: it reads no events")
+class EventSourceTest(ServedTest):
+    def test_events_arrive_while_the_stream_goes_on(self):
+        process = subprocess.run(
+            ["node", HERE / "read_events.mjs", self.url], capture_output=True, text=True,
+            check=False, timeout=60,
+            env={name: value for name, value in os.environ.items() if "proxy" not in name.lower()})
+        self.assertEqual((process.returncode, process.stdout), (0, "all claims hold\n"),
+                         process.stdout + process.stderr)
 
 
 def install_client(test):
