@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The server that the conformance suite of Connect starts: reads one ServerCompatRequest from its
 // input, prints one ServerCompatResponse, each behind its size in four bytes (big-endian), and
-// serves until the suite, or its end, kills it.
+// serves at the client door of a node until the suite, or its end, kills it.
 #include <sys/prctl.h>
 
 #include <chrono>
@@ -15,12 +15,10 @@
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
-#include "net/http/http_server.h"
+#include "framework/node/node.h"
 #include "net/uv/event_loop.h"
 #include "net/uv/uv_network.h"
 #include "rpc/error_details.h"
-#include "rpc/http/http_face.h"
-#include "rpc/server/server.h"
 #include "test/rpc/connect/conformance.corolane.h"
 
 namespace corolane::test {
@@ -164,17 +162,27 @@ void write_behind_size(const std::string& text) {
   std::cout << size << text << std::flush;
 }
 
+framework::NodeConfig node_config() {
+  framework::NodeConfig config;
+  config.name = "conformance";
+  config.clients.listen = "127.0.0.1:0";
+  config.clients.http = "127.0.0.1:0";
+  config.clients.login.anonymous = true;
+  config.admin.listen = "127.0.0.1:0";
+  config.log_level = framework::LogLevel::error;
+  config.shards = 1;
+  config.store.kind = framework::StoreKind::memory;
+  return config;
+}
+
 Result<void> serve(net::Network& network) {
-  ConformanceService service;
-  rpc::Server server(network);
-  if (auto added = server.add(service); !added) return added;
-  rpc::HttpFace face(server, {.door = rpc::Door::nodes});
-  net::HttpServer http(network, face, net::HttpServer::Options{});
-  const auto endpoint = http.listen({.address = "127.0.0.1", .port = 0});
-  if (!endpoint) return endpoint.error();
+  framework::Node node(node_config(), network);
+  node.serve(ConformanceService());
+  if (auto started = node.start(); !started) return started;
+  const net::Endpoint endpoint = node.endpoints().http.value();
   suite::ServerCompatResponse response;
-  response.set_host(endpoint->address);
-  response.set_port(endpoint->port);
+  response.set_host(endpoint.address);
+  response.set_port(endpoint.port);
   write_behind_size(response.SerializeAsString());
   return coroutine::sleep_until(Deadline::never());
 }
