@@ -10,8 +10,8 @@
 //                bit 1, its handler has not begun
 //          7    1  zero
 //          8    8  call id: chosen by the caller, unique among its pending calls; 0 for one-way
-//                  requests only
-//         16    8  method id of a request
+//                  requests only; of pushes, their number
+//         16    8  method id of a request; of a push, the hash of the name of its message
 //         24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
 //                  reply: retry after, in milliseconds; window: bytes
 //         28    4  extension size; of a request, a RequestExtension; of a reply or an item, a
@@ -67,8 +67,11 @@ enum class FrameType : std::uint8_t {
   window = 8,  // The reader of a stream has room for more bytes of items.
   ping = 9,    // Asks for a pong.
   pong = 10,
-  go_away = 11,  // From a server: make no new calls here. From a client: no more requests.
-  end = 12,      // From a client: the last item of this call has been sent.
+  go_away = 11,   // From a server: make no new calls here. From a client: no more requests.
+  end = 12,       // From a client: the last item of this call has been sent.
+  push = 13,      // From a server: a message that nobody asked for, to the session of the client.
+  push_gap = 14,  // From a server: the pushes up to this number that have not come are lost.
+  push_ack = 15,  // From a client: it has received the pushes up to this number.
 };
 
 struct FrameHeader {
@@ -112,7 +115,7 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 
 // Whether a frame of this type means something here. The others may be skipped: decode() refuses
 // those that may not.
-constexpr bool is_known(FrameType type) { return type <= FrameType::end; }
+constexpr bool is_known(FrameType type) { return type <= FrameType::push_ack; }
 inline constexpr std::uint8_t may_be_skipped_bit = 0x80;
 
 // Fails with invalid_argument when type or sizes make no sense.

@@ -115,6 +115,12 @@ void Connection::send_text(FrameHeader&& header, std::string_view text,
   }
 }
 
+Result<void> Connection::try_send_text(FrameHeader&& header, std::string_view text) {
+  auto written = stream_->try_write(text_frame(*stream_, header, text, {}));
+  if (written) sent_bytes_ += frame_header_size + text.size();
+  return written;
+}
+
 void Connection::say_bye(const Error& reason) {
   if (state_ == State::leaving || state_ == State::ended) return;
   state_ = State::leaving;
@@ -140,7 +146,11 @@ void Connection::on_bytes(std::span<const std::byte> bytes) {
   decoder_.feed(bytes);
   for (Frame frame;;) {
     const auto more = decoder_.next(frame);
-    if (more && !*more) return note_unfinished_frame();
+    if (more && !*more) {
+      note_unfinished_frame();
+      if (state_ == State::open) on_pause();
+      return;
+    }
     const Result<void> handled = more ? handle(frame) : more.error();
     if (!handled) {
       broke_protocol_ = true;

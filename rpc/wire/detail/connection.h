@@ -62,6 +62,10 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // for.
   void send_text(FrameHeader&& header, std::string_view text, std::string_view extension = {});
 
+  // The same, but leaves a peer that does not read as it is: fails as net::Stream::try_write(), and
+  // sends nothing then.
+  Result<void> try_send_text(FrameHeader&& header, std::string_view text);
+
   // Ends the connection: calls on_lost() at once. Unless that calls close(), as a client's does,
   // sends the reason to the peer and closes once the peer has read it, after a second at the
   // latest.
@@ -89,6 +93,7 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   ~Connection() = default;
   // Answers the hello of a client for which on_hello() has returned false.
   void accept();
+  Handshake& handshake() { return handshake_; }
 
  private:
   enum class State { begins, open, leaving, ended };
@@ -101,6 +106,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   virtual Result<void> on_open() = 0;
   // An error ends the connection as say_bye() does.
   virtual Result<void> on_frame(const Frame& frame) = 0;
+  // The frames that have arrived at once are handled, and the connection is open.
+  virtual void on_pause() {}
   // Called once, unless close() was called: no more frames come or go.
   virtual void on_lost(const Error& reason) = 0;
   // Called once after on_lost(): the stream is closed, and the connection may soon be destroyed.

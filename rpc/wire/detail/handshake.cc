@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "coroutine/base/check.h"
 #include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
@@ -53,7 +54,12 @@ Handshake::Handshake(Role role, const Security& security, Own own)
   hello.set_token(own_.token);
   hello.set_payload_bytes_max(
       static_cast<std::uint32_t>(std::min(own_.payload_bytes_max, frame_payload_bytes_max)));
-  if (role_ == Role::client) hello.set_oldest_version(own_.versions.oldest);
+  if (role_ == Role::client) {
+    hello.set_oldest_version(own_.versions.oldest);
+    hello.set_keeps_session(own_.keeps_session);
+    hello.set_session(own_.session);
+    hello.set_received_push(own_.received_push);
+  }
   if (uses_key()) {
     net::Digest nonce;
     net::fill_with_random_bytes(nonce);
@@ -62,9 +68,17 @@ Handshake::Handshake(Role role, const Security& security, Own own)
   own_hello_ = hello.SerializeAsString();
 }
 
+void Handshake::set_session(const std::string& token, bool is_resumed) {
+  Hello hello;
+  check(hello.ParseFromString(own_hello_), "a hello of our own is valid");
+  hello.set_session(token);
+  hello.set_is_resumed(is_resumed);
+  own_hello_ = hello.SerializeAsString();
+}
+
 void Handshake::forget_texts() {
   // An assignment of an empty text would keep the memory.
-  for (std::string* const text : {&own_hello_, &peer_hello_, &own_.token}) {
+  for (std::string* const text : {&own_hello_, &peer_hello_, &own_.token, &own_.session}) {
     std::string().swap(*text);
   }
 }
@@ -109,6 +123,12 @@ Result<std::optional<net::Digest>> Handshake::take_hello(const Frame& frame) {
   if (role_ == Role::server) {
     own_.requester = hello.requester();
     own_.token = hello.token();
+    own_.keeps_session = hello.keeps_session();
+    own_.session = hello.session();
+    own_.received_push = hello.received_push();
+  } else {
+    given_session_ = hello.session();
+    is_resumed_ = hello.is_resumed();
   }
   has_hello_ = true;
   is_done_ = !uses_key();

@@ -42,6 +42,10 @@ class Handshake {
     std::string token = {};
     // The largest payload that it takes.
     std::size_t payload_bytes_max = 0;
+    // Hello::keeps_session, session and received_push of a client.
+    bool keeps_session = false;
+    std::string session = {};
+    std::uint64_t received_push = 0;
     ProtocolVersions versions = {};
   };
 
@@ -57,6 +61,9 @@ class Handshake {
   // error for the peer: unauthenticated, unimplemented for another version, invalid_argument.
   Result<std::optional<net::Digest>> take(const Frame& frame);
 
+  // For a server that has read a hello, and has not sent its own: names the session.
+  void set_session(const std::string& token, bool is_resumed);
+
   // Frees the texts of both hellos, among them the token. Called when the handshake is done.
   void forget_texts();
 
@@ -70,6 +77,13 @@ class Handshake {
   const std::string& requester() const { return own_.requester; }
   // The token of the client.
   const std::string& token() const { return own_.token; }
+  // What the hello of the client says of its session.
+  bool keeps_session() const { return own_.keeps_session; }
+  const std::string& session() const { return own_.session; }
+  std::uint64_t received_push() const { return own_.received_push; }
+  // At a client: what the hello of the server says of it.
+  const std::string& given_session() const { return given_session_; }
+  bool is_resumed() const { return is_resumed_; }
   // The largest payload that the peer takes; as large as a frame can be when it does not say.
   std::size_t peer_payload_bytes_max() const { return peer_payload_bytes_max_; }
 
@@ -87,6 +101,8 @@ class Handshake {
   std::size_t peer_payload_bytes_max_ = frame_payload_bytes_max;
   std::string own_hello_;
   std::string peer_hello_;
+  std::string given_session_;
+  bool is_resumed_ = false;
   bool has_hello_ = false;
   bool is_done_ = false;
 };

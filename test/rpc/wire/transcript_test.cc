@@ -22,6 +22,8 @@
 #include "coroutine/task.h"
 #include "net/crypto.h"
 #include "rpc/http/json.h"
+#include "rpc/server/server.h"
+#include "rpc/session.h"
 #include "rpc/stream.h"
 #include "rpc/wire/frame.h"
 #include "test/rpc/echo_service.h"
@@ -35,9 +37,9 @@ using nlohmann::json;
 using rpc::FrameHeader;
 using rpc::FrameType;
 
-constexpr std::array<const char*, 13> frame_type_names = {
-    "",     "hello",  "request", "reply", "cancel",  "bye", "auth",
-    "item", "window", "ping",    "pong",  "go_away", "end"};
+constexpr std::array<const char*, 16> frame_type_names = {
+    "",       "hello", "request", "reply",   "cancel", "bye",  "auth",     "item",
+    "window", "ping",  "pong",    "go_away", "end",    "push", "push_gap", "push_ack"};
 
 struct Transcript {
   std::string name;
@@ -49,7 +51,7 @@ struct Transcript {
 std::vector<Transcript> read_transcripts() {
   std::vector<Transcript> all;
   for (const char* const file : {"hello", "versions", "call", "error", "stream", "request_stream",
-                                 "cancel", "ping", "go_away", "too_large", "auth"}) {
+                                 "cancel", "ping", "go_away", "too_large", "session", "auth"}) {
     const std::string path = "test/data/protocol/" + std::string(file) + ".json";
     std::ifstream input(path);
     check(input.is_open(), "the tests run in the folder of the project");
@@ -208,19 +210,30 @@ class Replay {
         return Error(Code::unauthenticated, "the token is not valid");
       };
     }
+    server_.add_filter([this](rpc::Context& call, const rpc::Next& next) {
+      session_ = call.session();
+      return next();
+    });
     check(server_.listen({"server", 1}, options).has_value(), "the server listens");
     stream_ = network_.connect({"server", 1}, Deadline::after(1s)).value();
   }
 
   void play() {
     for (const json& step : transcript_.steps) {
-      if (step.contains("does")) {
+      const std::string does = step.value("does", "");
+      if (does == "reconnect") {
+        stream_ = network_.connect({"server", 1}, Deadline::after(1s)).value();
+      } else if (does.starts_with("push ")) {
+        ASSERT_TRUE(session_->push(make_echo(does.substr(5))));
+      } else if (does == "stop") {
         stop_ = coroutine::spawn("stop", [this] { return server_.stop(Deadline::after(5s)); });
       } else if (step["from"] == "client") {
-        send(frame_of(step));
+        send(with_secret(frame_of(step), step));
       } else {
-        const std::string expected = frame_of(step);
+        std::string expected = frame_of(step);
         const std::string received = receive(expected.size());
+        learn_secret(expected, received, step);
+        expected = with_secret(std::move(expected), step);
         ASSERT_EQ(to_transcript_hex(received), to_transcript_hex(expected)) << step;
         ASSERT_EQ(received, expected) << step;
       }
@@ -250,11 +263,33 @@ class Replay {
   }
 
  private:
+  // The secret of a session is random: each transcript has one, in whose place the real one goes.
+  static std::size_t place_of_secret(const std::string& frame, const json& step) {
+    if (!step.contains("message") || !step["message"].contains("fields")) return std::string::npos;
+    if (!step["message"]["fields"].contains("session")) return std::string::npos;
+    return frame.find(secret_in_transcripts);
+  }
+  void learn_secret(const std::string& expected, const std::string& received, const json& step) {
+    const std::size_t place = place_of_secret(expected, step);
+    if (place != std::string::npos) secret_ = received.substr(place, secret_in_transcripts.size());
+  }
+  std::string with_secret(std::string frame, const json& step) const {
+    const std::size_t place = place_of_secret(frame, step);
+    if (place != std::string::npos) frame.replace(place, secret_.size(), secret_);
+    return frame;
+  }
+
+  static constexpr std::string_view secret_in_transcripts =
+      "\xa0\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf";
   const Transcript& transcript_;
+  std::string secret_ = std::string(secret_in_transcripts);
+  std::shared_ptr<rpc::Session> session_;
   sim::SimulatedNetwork network_;
   EchoService echo_;
   TranscriptTalk talk_;
-  rpc::Server server_{network_};
+  rpc::Server server_{network_,
+                      {.sessions = {.ring_count_max = transcript_.server.value("ring_count_max",
+                                                                               std::size_t{256})}}};
   coroutine::Task<void> stop_;
   std::unique_ptr<net::Stream> stream_;
   bool is_closed_ = false;
