@@ -23,6 +23,8 @@
 
 namespace corolane::rpc {
 
+class Session;
+
 struct Method;
 
 class Context {
@@ -34,6 +36,7 @@ class Context {
     std::string_view peer = {};
     std::string_view peer_identity = {};
     const Principal* principal = nullptr;  // Null: anonymous.
+    const std::shared_ptr<Session>* session = nullptr;
     TraceContext trace = {};
     TimePoint arrived_at{};
     TimePoint begun_at{};  // The epoch: equal to arrived_at.
@@ -67,6 +70,11 @@ class Context {
   // call that another node forwards has the principal of the client that it comes from.
   const Principal& principal() const {
     return facts_->principal == nullptr ? anonymous() : *facts_->principal;
+  }
+  // The session of the client (session.h), which may be kept beyond the call; null for a client
+  // without one, and for a call that another node forwards.
+  std::shared_ptr<Session> session() const {
+    return facts_->session == nullptr ? nullptr : *facts_->session;
   }
   // The trace that this call belongs to; invalid when there is none.
   const TraceContext& trace() const { return facts_->trace; }

@@ -30,6 +30,7 @@
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "rpc/call_options.h"
+#include "rpc/client/push_sink.h"
 #include "rpc/filter.h"
 #include "rpc/options.h"
 #include "rpc/service.h"
@@ -67,6 +68,9 @@ class Client {
     // suspend, for example to ask a login service for a fresh one. Empty: it does not log in. See
     // principal.h for the server's side.
     std::function<Result<std::string>()> token = {};
+    // When it is set the client keeps a session, over which it is pushed to: it connects at once
+    // when it has lost its connection, for as long as it takes, and resumes. Outlives the client.
+    PushSink* pushes = nullptr;
     // Outermost first.
     std::vector<ClientFilter> filters = {};
     // Seeds the random delays; 0 takes a seed from the system.

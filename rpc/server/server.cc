@@ -68,6 +68,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
         call_shares_(call_limits(options)),
         principals_(principal_limits(options)),
         client_bytes_(options.client_bytes_max),
+        sessions_(options.sessions),
         dispatcher_(options_, client_bytes_) {
     // protobuf would log a line for each malformed request; their senders get an error, and they
     // are counted.
@@ -97,6 +98,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::ConnectionBound& bound_of(const ListenOptions& options);
   Result<void> log_in(detail::ServerConnection& connection) override;
   detail::PrincipalCounts& principals() override { return principals_; }
+  detail::SessionTable& sessions() override { return sessions_; }
   Result<void> opened() override;
   void serve(detail::ServerConnection& connection, const Frame& frame) override {
     dispatcher_.serve(connection, frame);
@@ -114,6 +116,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::AddressShares call_shares_;
   detail::PrincipalCounts principals_;
   net::ByteBudget client_bytes_;
+  detail::SessionTable sessions_;
   std::list<Listening> listenings_;  // Their connections refer to their options.
   std::unordered_map<std::uint64_t, std::unique_ptr<detail::ServerConnection>> connections_;
   net::Graveyard<detail::ServerConnection> ended_;
@@ -270,6 +273,7 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   auto drained = dispatcher_.drain(deadline);
   accepting_.cancel_and_join();
   logins_.cancel_and_join();
+  sessions_.end_all(Error(Code::unavailable, "the server stops"));
   close_connections();
   connections_.clear();
   ended_.clear();
@@ -319,6 +323,7 @@ Server::Statistics Server::Impl::statistics() const {
   }
   statistics.above_share_count = call_shares_.statistics().refused_count;
   statistics.client_bytes = client_bytes_.statistics();
+  statistics.sessions = sessions_.statistics();
   dispatcher_.count_into(statistics);
   return statistics;
 }

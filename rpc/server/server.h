@@ -33,6 +33,7 @@
 #include "rpc/options.h"
 #include "rpc/principal.h"
 #include "rpc/service.h"
+#include "rpc/session.h"
 #include "rpc/stack_sizes.h"
 
 namespace corolane::rpc {
@@ -69,6 +70,7 @@ class Server {
     std::size_t node_bytes_max = std::size_t{512} << 20;
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
+    SessionOptions sessions = {};
     std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.
     StackSizes stack_sizes = {};    // Of the handlers' tasks.
   };
@@ -137,6 +139,7 @@ class Server {
     // Calls refused because their address already holds its share.
     std::uint64_t above_share_count = 0;
     net::ByteBudget::Statistics client_bytes = {};
+    SessionCounts sessions = {};
     std::vector<Histogram> queue_delay_us;
     std::vector<MethodStatistics> methods;  // By name.
   };

@@ -38,6 +38,9 @@ class RawPeer {
     std::string nonce = {};
     std::string requester = {};
     std::string token = {};
+    bool keeps_session = false;
+    std::string session = {};
+    std::uint64_t received_push = 0;
   };
   void say_hello(const HelloParts& parts) {
     rpc::Hello hello;
@@ -45,6 +48,9 @@ class RawPeer {
     hello.set_nonce(parts.nonce);
     hello.set_requester(parts.requester);
     hello.set_token(parts.token);
+    hello.set_keeps_session(parts.keeps_session);
+    hello.set_session(parts.session);
+    hello.set_received_push(parts.received_push);
     own_hello = hello.SerializeAsString();
     send({.type = rpc::FrameType::hello,
           .call_id = rpc::hello_magic,

@@ -135,7 +135,9 @@ void Client::Impl::keep_connecting() {
         delay_after(options_.reconnect_delay_min, options_.reconnect_delay_max, failed_count_);
     next_attempt_at_ = now() + delay;
     waiting_.pulse();
-    if (is_hopeless() || !coroutine::sleep_for(delay)) break;
+    const bool keeps_trying = options_.pushes != nullptr && !is_lasting(*last_failure_);
+    if (is_hopeless() && !keeps_trying) break;
+    if (!coroutine::sleep_for(delay)) break;
   }
   is_connecting_ = false;
 }
@@ -163,7 +165,10 @@ Result<void> Client::Impl::connect_once() {
       Handshake(Handshake::Role::client, options_.security,
                 {.requester = requester_,
                  .token = *std::move(token),
-                 .payload_bytes_max = options_.reply_bytes_max}),
+                 .payload_bytes_max = options_.reply_bytes_max,
+                 .keeps_session = options_.pushes != nullptr,
+                 .session = session_,
+                 .received_push = received_push_}),
       detail::Connection::Limits{.handshake_time_max = options_.connect_time_max,
                                  .keepalive = options_.keepalive});
   const detail::ClientConnection* const made = current_.get();
@@ -179,12 +184,32 @@ Result<void> Client::Impl::connect_once() {
   return last_failure_ ? Result<void>(*last_failure_) : Result<void>();
 }
 
-void Client::Impl::opened(detail::ClientConnection&) {
+void Client::Impl::opened(detail::ClientConnection& connection) {
   failed_count_ = 0;
   last_failure_.reset();
   next_attempt_at_ = TimePoint::min();
   handshake_ended_.set();
   waiting_.pulse();
+  if (options_.pushes == nullptr) return;
+  if (!connection.is_resumed()) received_push_ = 0;
+  session_ = connection.session();
+  options_.pushes->on_session(connection.is_resumed());
+}
+
+void Client::Impl::pushed(const Frame& frame) {
+  const std::uint64_t number = frame.header.call_id;
+  if (number <= received_push_ || closed_) return;  // It has come before.
+  const bool is_gap = frame.header.type == FrameType::push_gap;
+  const std::uint64_t before = std::exchange(received_push_, number);
+  const std::uint64_t lost_count = number - before - (is_gap ? 0 : 1);
+  if (lost_count > 0) options_.pushes->on_gap(lost_count);
+  if (is_gap) return;
+  options_.pushes->on_push(
+      {.number = number, .type = frame.header.method_id, .bytes = frame.message});
+}
+
+std::uint64_t Push::type_of(const google::protobuf::MessageLite& message) {
+  return method_id(message.GetTypeName());
 }
 
 void Client::Impl::ended(detail::ClientConnection& connection, const Error* reason) {
@@ -196,7 +221,13 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   if (closed_) return;
   // Reconnects ahead of the next call, unless the peer rejected us for good or there is no stack;
   // then the next call does.
-  if (reason == nullptr || !is_lasting(*reason)) static_cast<void>(start_connecting());
+  if (reason == nullptr || !is_lasting(*reason)) {
+    static_cast<void>(start_connecting());
+  } else if (options_.pushes != nullptr) {
+    session_.clear();
+    received_push_ = 0;
+    options_.pushes->on_end(*reason);
+  }
 }
 
 void Client::Impl::over(detail::ClientConnection& connection) {

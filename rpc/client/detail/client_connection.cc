@@ -208,8 +208,19 @@ Result<void> ClientConnection::on_open() {
   return {};
 }
 
+// One acknowledgement for all pushes that have arrived at once.
+void ClientConnection::on_pause() {
+  if (!std::exchange(owes_acknowledgement_, false)) return;
+  send_text({.type = FrameType::push_ack, .call_id = host_.received_push()}, "");
+}
+
 Result<void> ClientConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
+    case FrameType::push:
+    case FrameType::push_gap:
+      owes_acknowledgement_ = true;
+      host_.pushed(frame);
+      return {};
     case FrameType::reply: {
       PendingCall* const call = pending_.take(frame.header.call_id);
       if (call == nullptr) return {};  // The caller gave up before the reply came.

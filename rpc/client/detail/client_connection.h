@@ -32,6 +32,10 @@ class ClientConnection final : public Connection {
     // The connection takes no new calls: the server is shutting down (`reason` is null) or it is
     // lost.
     virtual void ended(ClientConnection& connection, const Error* reason) = 0;
+    // A push, or a gap, has arrived.
+    virtual void pushed(const Frame& frame) = 0;
+    // The number of the last push that has arrived.
+    virtual std::uint64_t received_push() const = 0;
     // Called last: it is lost, and no task is inside a call. May be destroyed in the next turn.
     virtual void over(ClientConnection& connection) = 0;
 
@@ -75,6 +79,9 @@ class ClientConnection final : public Connection {
   bool takes_calls() const { return is_open() && !is_leaving_ && !stream_is_closed(); }
   std::size_t pending_count() const { return pending_.count(); }
   const std::string& peer() const { return peer_; }
+  // What the server's hello says of the session; empty without one.
+  const std::string& session() { return handshake().given_session(); }
+  bool is_resumed() { return handshake().is_resumed(); }
   std::string_view peer_identity() { return stream().peer_identity(); }
 
  private:
@@ -82,6 +89,7 @@ class ClientConnection final : public Connection {
   class Inside;
 
   Result<void> on_open() override;
+  void on_pause() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
   // The error of a call whose reply or item is above our limit.
@@ -102,7 +110,8 @@ class ClientConnection final : public Connection {
   std::string peer_;
   PendingCalls pending_;
   std::size_t task_count_ = 0;  // Tasks inside its calls.
-  bool is_leaving_ = false;     // The server has said go_away.
+  bool owes_acknowledgement_ = false;
+  bool is_leaving_ = false;  // The server has said go_away.
   bool closes_when_idle_ = false;
   std::optional<Error> lost_;
 };

@@ -94,6 +94,8 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void opened(detail::ClientConnection& connection) override;
   void ended(detail::ClientConnection& connection, const Error* reason) override;
   void over(detail::ClientConnection& connection) override;
+  void pushed(const Frame& frame) override;
+  std::uint64_t received_push() const override { return received_push_; }
 
   Duration delay_after(Duration first, Duration longest, int failed_count);
 
@@ -108,6 +110,8 @@ class Client::Impl final : private detail::ClientConnection::Host {
   std::optional<Error> closed_;
 
   const std::string requester_;
+  std::string session_;  // Its secret; empty before the first connection, and without a session.
+  std::uint64_t received_push_ = 0;
   std::unique_ptr<detail::ClientConnection> current_;
   // Connections that take no new calls, but have tasks inside or are not lost yet.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;

@@ -78,6 +78,7 @@ void Call::run(const Around& around, TimePoint now) {
                        .peer = caller_->peer(),
                        .peer_identity = caller_->peer_identity(),
                        .principal = &caller_->principal(),
+                       .session = &caller_->session(),
                        .arrived_at = arrived_at_,
                        .begun_at = now};
   if (has_extension_) {

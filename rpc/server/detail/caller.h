@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,10 @@
 #include "rpc/principal.h"
 #include "rpc/server/detail/admission.h"
 #include "rpc/server/detail/principal_counts.h"
+
+namespace corolane::rpc {
+class Session;
+}
 
 namespace corolane::rpc::detail {
 
@@ -35,6 +40,8 @@ class Caller {
   // By its certificate; empty without one.
   std::string_view peer_identity() const { return peer_identity_; }
   const Principal& principal() const { return principal_; }
+  // Null when its client keeps none.
+  const std::shared_ptr<Session>& session() const { return session_; }
   // The RequestId::scope of its requests.
   virtual std::string_view request_scope() = 0;
   // How much of a stream it takes before it grants more; each item counts with its header.
@@ -97,6 +104,7 @@ class Caller {
   std::string peer_;
   std::string peer_identity_;
   Principal principal_;
+  std::shared_ptr<Session> session_;
 };
 
 }  // namespace corolane::rpc::detail

@@ -147,7 +147,10 @@ Result<bool> ServerConnection::on_hello() {
   if (rules_.needs_peer_certificate && peer_identity_.empty()) {
     return Error(Code::unauthenticated, "a client certificate is required here");
   }
-  if (rules_.login == nullptr) return true;
+  if (rules_.login == nullptr) {
+    find_session();
+    return true;
+  }
   if (auto begun = host_.log_in(*this); !begun) return begun.error();
   return false;
 }
@@ -167,10 +170,37 @@ void ServerConnection::logged_in(Result<Principal> principal) {
     return say_bye(
         Error(Code::resource_exhausted, "this principal has its limit of connections already"));
   }
+  find_session();
   accept();
 }
 
-Result<void> ServerConnection::on_open() { return host_.opened(); }
+// A session has its push numbers from its beginning on; nodes keep none.
+void ServerConnection::find_session() {
+  if (!handshake().keeps_session() || door_ != Door::clients) return;
+  auto found = host_.sessions().find_or_begin(handshake().session(), principal_);
+  session_ = std::move(found.session);
+  received_push_ = found.is_resumed ? handshake().received_push() : 0;
+  handshake().set_session(host_.sessions().token_of(*session_), found.is_resumed);
+}
+
+bool ServerConnection::send_push(const Session::Pushed& push) {
+  // It would end the connection, and be sent again over the next one.
+  if (push.bytes.size() > handshake().peer_payload_bytes_max()) return send_gap(push.number);
+  return try_send_text({.type = FrameType::push, .call_id = push.number, .method_id = push.type},
+                       push.bytes)
+      .has_value();
+}
+
+bool ServerConnection::send_gap(std::uint64_t number) {
+  return try_send_text({.type = FrameType::push_gap, .call_id = number}, "").has_value();
+}
+
+Result<void> ServerConnection::on_open() {
+  if (auto opened = host_.opened(); !opened) return opened;
+  if (session_ == nullptr) return {};
+  if (session_->has_ended()) return Error(Code::unavailable, "the session has just ended");
+  return host_.sessions().attach(*session_, *this, received_push_);
+}
 
 Result<void> ServerConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
@@ -193,9 +223,13 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
     case FrameType::go_away:
       has_left_ = true;
       return {};
+    case FrameType::push_ack:
+      if (session_ == nullptr) break;
+      return host_.sessions().acknowledge(*session_, *this, frame.header.call_id);
     default:
-      return Error(Code::invalid_argument, "a client may not send frames of this type");
+      break;
   }
+  return Error(Code::invalid_argument, "a client may not send frames of this type");
 }
 
 // One-way calls cannot be found by id: they all have the same one.
@@ -209,6 +243,7 @@ Call* ServerConnection::find(std::uint64_t call_id) const {
 void ServerConnection::on_lost(const Error&) {
   if (login_) login_.cancel();
   end_login();
+  if (session_ != nullptr) host_.sessions().detach(*session_, *this);
   // A copy, since calls that have not begun leave the list.
   for (Call* const call : std::vector(calls_)) {
     // No caller waits for the end of a one-way call, so it runs on.

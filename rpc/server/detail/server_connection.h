@@ -13,11 +13,13 @@
 #include "net/connection_bound.h"
 #include "rpc/principal.h"
 #include "rpc/server/detail/caller.h"
+#include "rpc/server/detail/session_table.h"
+#include "rpc/session.h"
 #include "rpc/wire/detail/connection.h"
 
 namespace corolane::rpc::detail {
 
-class ServerConnection final : public Connection, public Caller {
+class ServerConnection final : public Connection, public Caller, private Session::Socket {
  public:
   // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
@@ -25,6 +27,7 @@ class ServerConnection final : public Connection, public Caller {
     // Finds the principal of a client that has said hello, and calls logged_in().
     virtual Result<void> log_in(ServerConnection& connection) = 0;
     virtual PrincipalCounts& principals() = 0;
+    virtual SessionTable& sessions() = 0;
     // The handshake of a connection is done. An error rejects the client.
     virtual Result<void> opened() = 0;
     // A request frame: answers it or accepts it.
@@ -95,6 +98,10 @@ class ServerConnection final : public Connection, public Caller {
                   Deadline deadline) override;
   Result<bool> on_hello() override;
   void end_login();
+  void find_session();
+  bool send_push(const Session::Pushed& push) override;
+  bool send_gap(std::uint64_t number) override;
+  void leave(const Error& reason) override { say_bye(reason); }
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
@@ -109,6 +116,7 @@ class ServerConnection final : public Connection, public Caller {
   std::vector<Call*> calls_;
   std::vector<std::uint64_t> call_ids_;  // Their ids, contiguous: a cancel searches it.
   std::uint64_t ended_call_count_ = 0;
+  std::uint64_t received_push_ = 0;  // By the client, before it resumed.
   bool has_left_ = false;
   bool closed_ = false;
 };

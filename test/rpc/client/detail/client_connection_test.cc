@@ -37,6 +37,8 @@ class RecordingClient final : public ClientConnection::Host {
     events.emplace_back(reason == nullptr ? "asked to leave" : "lost");
     if (reason != nullptr) lost = *reason;
   }
+  void pushed(const rpc::Frame&) override { events.emplace_back("pushed"); }
+  std::uint64_t received_push() const override { return 0; }
   void over(ClientConnection& connection) override {
     EXPECT_EQ(connection.pending_count(), 0u);
     events.emplace_back("over");

@@ -152,12 +152,14 @@ class DispatcherWorld final : private ServerConnection::Host {
   Result<void> log_in(ServerConnection&) override { return {}; }
   Result<void> opened() override { return {}; }
   rpc::detail::PrincipalCounts& principals() override { return principals_; }
+  rpc::detail::SessionTable& sessions() override { return sessions_; }
   void serve(ServerConnection& from, const rpc::Frame& frame) override {
     dispatcher.serve(from, frame);
   }
   void ended(ServerConnection&) override { ++ended_count; }
 
   const rpc::Security security_;
+  rpc::detail::SessionTable sessions_{{}};
   rpc::detail::PrincipalCounts principals_{{}};
   sim::SimulatedNetwork network_;
   net::ByteBudget client_bytes_{std::size_t{1} << 30};

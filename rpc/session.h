@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Sessions: what a client keeps while its sockets come and go, and by which it is pushed to.
+//
+//   Result<JoinReply> Lobby::join(const JoinRequest& request, rpc::Context& context) {
+//     const std::shared_ptr<rpc::Session> session = context.session();
+//     if (session == nullptr) return Error(Code::failed_precondition, "this needs a session");
+//     session->on_end([this, id = session->number()](const Error&) { players_.erase(id); });
+//     players_[session->number()] = session;
+//     return JoinReply();
+//   }
+//   ...
+//   for (const auto& [id, session] : players_) session->push(event);
+//
+// A session begins with the login of a client that wants one (rpc::Client::Options::pushes). Its
+// connection may break: the session is kept for a patience, and a new connection of the same
+// principal resumes it. The server numbers what it pushes and keeps it until the client has
+// acknowledged it, within bounds; a client that comes back is sent what it has missed. What was
+// dropped is told as a gap: a push is never lost silently, never delivered twice, and never out of
+// order.
+//
+// A session belongs to the thread of its server.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coroutine/base/clock.h"
+#include "coroutine/base/error.h"
+#include "coroutine/base/result.h"
+#include "coroutine/timer_wheel.h"
+#include "rpc/principal.h"
+
+namespace corolane::rpc {
+
+namespace detail {
+class SessionTable;
+}
+
+struct SessionOptions {
+  // How long a session is kept without a connection.
+  std::chrono::milliseconds patience{60'000};
+  // What is kept for a client until it acknowledges it: above either bound the oldest is dropped.
+  std::size_t ring_count_max = 256;
+  std::size_t ring_bytes_max = 256 * 1024;
+  // The sessions of one server, and what all their rings hold together. One more session ends the
+  // one that has been without a connection for longest; above the bytes a session that pushes drops
+  // its own oldest.
+  std::size_t count_max = 100'000;
+  std::size_t bytes_max = std::size_t{64} << 20;
+};
+
+// Totals over all sessions of a server, for operators.
+struct SessionCounts {
+  std::size_t session_count = 0;    // Now,
+  std::size_t connected_count = 0;  // and those of them with a connection.
+  std::size_t ring_bytes = 0;
+  std::uint64_t begun_count = 0;
+  std::uint64_t resumed_count = 0;
+  std::uint64_t refused_count = 0;  // Tokens of no session, or of another principal's.
+  std::uint64_t expired_count = 0;  // Sessions that ended without a connection.
+  std::uint64_t kicked_count = 0;
+  std::uint64_t lost_push_count = 0;
+};
+
+class Session final : private coroutine::Timer {
+ public:
+  // Pushes in order.
+  struct Pushed {
+    std::uint64_t number = 0;
+    std::uint64_t type = 0;  // The hash of the name of its message.
+    std::string bytes = {};
+  };
+
+  // The connection of a client, as far as its session needs it. Its methods run on the loop's
+  // stack.
+  class Socket {
+   public:
+    // False, and nothing is sent, when there is no room.
+    virtual bool send_push(const Pushed& push) = 0;
+    // All pushes up to that number that the client has not received are lost.
+    virtual bool send_gap(std::uint64_t number) = 0;
+    // The session leaves it: it says why, and closes. It may not call the session any more.
+    virtual void leave(const Error& reason) = 0;
+
+   protected:
+    ~Socket() = default;
+  };
+
+  struct Statistics {
+    std::uint64_t pushed_count = 0;
+    std::uint64_t acknowledged_number = 0;
+    std::uint64_t lost_count = 0;  // Told to the client as gaps.
+    std::uint64_t resumed_count = 0;
+    std::size_t ring_count = 0;
+    std::size_t ring_bytes = 0;
+    TimePoint begun_at{};
+  };
+
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Tells sessions of a server apart. Its secret is another value.
+  std::uint64_t number() const { return number_; }
+  const Principal& principal() const { return principal_; }
+  bool is_connected() const { return socket_ != nullptr; }
+  bool has_ended() const { return ended_by_.has_value(); }
+  Statistics statistics() const;
+
+  // Sends the message to the client, now or when it comes back. Never suspends. Fails with
+  // unavailable when the session has ended, and with resource_exhausted when the message alone is
+  // above the bytes of the ring.
+  Result<void> push(const google::protobuf::MessageLite& message);
+
+  // Ends the session: its client is told the reason, and cannot resume. A client takes a code that
+  // invites to try again, such as unavailable, as leave to begin a new session.
+  void kick(const Error& reason);
+
+  // Runs the function on the loop's stack, or in the task that calls kick(), when the session ends:
+  // the patience is over (deadline_exceeded), it was kicked, or the server stops (unavailable). At
+  // once when it has ended. The function must not suspend.
+  void on_end(std::function<void(const Error& reason)> function);
+
+ private:
+  friend class detail::SessionTable;
+
+  Session(detail::SessionTable& table, std::uint64_t number, std::string token,
+          Principal principal);
+
+  // A connection of the client takes over; the client has received the pushes up to that number.
+  // Fails with invalid_argument when that cannot be.
+  Result<void> attach(Socket& socket, std::uint64_t received_number);
+  // The connection is gone. Does nothing when another one has taken over.
+  void detach(const Socket& socket);
+  Result<void> acknowledge(const Socket& socket, std::uint64_t number);
+  void end(const Error& reason);
+
+  void send_rest();
+  void forget_through(std::uint64_t number);
+  void drop_oldest();
+  void on_time();
+  // Waits for its client, for the patience.
+  void begin_waiting();
+  void end_waiting();
+
+  detail::SessionTable* table_;  // Null once it has ended.
+  const std::uint64_t number_;
+  const std::string token_;
+  const Principal principal_;
+  Socket* socket_ = nullptr;
+  std::deque<Pushed> ring_;  // Not acknowledged.
+  std::size_t ring_bytes_ = 0;
+  std::uint64_t last_number_ = 0;  // Of the last push.
+  std::uint64_t sent_number_ = 0;  // The last one that the connection was sent, or told as lost.
+  std::uint64_t acknowledged_number_ = 0;
+  std::uint64_t lost_count_ = 0;
+  std::uint64_t attached_count_ = 0;
+  std::list<Session*>::iterator place_among_waiting_ = {};
+  bool is_waiting_ = false;
+  const TimePoint begun_at_ = now();
+  std::optional<Error> ended_by_;
+  std::vector<std::function<void(const Error&)>> end_functions_;
+};
+
+}  // namespace corolane::rpc

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+#include "rpc/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutine/task.h"
+#include "coroutine/testing/matchers.h"
+#include "net/testing/network.h"
+#include "net/websocket/websocket_network.h"
+#include "rpc/client/client.h"
+#include "rpc/server/server.h"
+#include "test/rpc/echo_service.h"
+#include "test/rpc/raw_peer.h"
+
+namespace corolane::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Records what a client is pushed.
+class PushLog final : public PushSink {
+ public:
+  void on_push(const Push& push) override {
+    const auto text = push.as<test::EchoRequest>();
+    lines.push_back(std::to_string(push.number) + " " + (text ? text->text() : "of another type"));
+  }
+  void on_gap(std::uint64_t lost_count) override {
+    lines.push_back("lost " + std::to_string(lost_count));
+  }
+  void on_session(bool is_resumed) override {
+    lines.emplace_back(is_resumed ? "resumed" : "begun");
+  }
+  void on_end(const Error& reason) override { lines.push_back("ended " + reason.to_string()); }
+
+  std::vector<std::string> lines;
+};
+
+// Keeps the session of each caller, as a lobby does.
+class Lobby {
+ public:
+  ServerFilter filter() {
+    return [this](Context& context, const Next& next) {
+      if (auto session = context.session(); session != nullptr) last = std::move(session);
+      return next();
+    };
+  }
+  std::shared_ptr<Session> last;
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() { start({}); }
+  ~SessionTest() override {
+    client_.reset();
+    lobby_.last.reset();
+  }
+
+  void start(const SessionOptions& options) {
+    client_.reset();
+    server_.reset();
+    server_ = std::make_unique<Server>(network_, Server::Options{.sessions = options});
+    ASSERT_TRUE(server_->add(service_, Server::Audience::everybody));
+    server_->add_filter(lobby_.filter());
+    const auto login = [](std::string_view token, const LoginPeer&) -> Result<Principal> {
+      return Principal{.id = std::string(token)};
+    };
+    ASSERT_TRUE(server_->listen(endpoint_, {.door = Door::clients, .login = login}));
+  }
+
+  // A client that has made a call, so that the lobby knows its session. Suspends.
+  std::unique_ptr<Client> connect(PushSink& log, const std::string& principal = "alice") {
+    auto client = std::make_unique<Client>(
+        network_, net::HostPort{endpoint_.address, endpoint_.port},
+        Client::Options{.token = [principal] { return Result<std::string>(principal); },
+                        .pushes = &log});
+    EXPECT_TRUE(test::EchoClient(*client).echo(test::make_echo("hello")));
+    return client;
+  }
+  void connect() { client_ = connect(log_); }
+  // Breaks the connections of all clients, without a word.
+  void cut() { network_.reset_all(); }
+  static void settle() { EXPECT_TRUE(coroutine::sleep_for(50ms)); }
+  Session& session() { return *lobby_.last; }
+  void push(const std::string& text) { EXPECT_TRUE(session().push(test::make_echo(text))); }
+
+  const net::Endpoint endpoint_{.address = "server", .port = 1};
+  sim::SimulatedNetwork network_{{.latency = 1ms}};
+  test::EchoService service_;
+  Lobby lobby_;
+  PushLog log_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(SessionTest, PushesArriveInOrderAndAreAcknowledged) {
+  connect();
+  EXPECT_EQ(session().principal().id, "alice");
+  push("one");
+  push("two");
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "1 one", "2 two"));
+  EXPECT_EQ(session().statistics().acknowledged_number, 2u);
+  EXPECT_EQ(session().statistics().ring_bytes, 0u);
+}
+
+TEST_F(SessionTest, WhatIsPushedWhileTheSocketIsGoneComesWhenItIsBack) {
+  connect();
+  push("before");
+  settle();
+  cut();
+  push("meanwhile");
+  settle();
+  push("after");
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "1 before", "resumed", "2 meanwhile", "3 after"));
+  EXPECT_EQ(session().statistics().resumed_count, 1u);
+}
+
+TEST_F(SessionTest, AFullRingDropsTheOldestAndTellsTheGap) {
+  start({.ring_count_max = 3});
+  connect();
+  cut();
+  for (int i = 1; i <= 5; ++i) push(std::to_string(i));
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "resumed", "lost 2", "3 3", "4 4", "5 5"));
+  EXPECT_EQ(session().statistics().lost_count, 2u);
+}
+
+TEST_F(SessionTest, ThePatienceEndsAForsakenSession) {
+  connect();
+  const auto kept = lobby_.last;
+  std::string end;
+  kept->on_end([&](const Error& reason) { end = reason.to_string(); });
+  client_.reset();
+  ASSERT_TRUE(coroutine::sleep_for(59s));
+  EXPECT_FALSE(kept->has_ended());
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  EXPECT_THAT(end, StartsWith("deadline_exceeded"));
+  EXPECT_THAT(kept->push(test::make_echo("late")), test::fails_with(Code::unavailable));
+}
+
+TEST_F(SessionTest, AClientWhoseSessionIsGoneBeginsANewOne) {
+  start({.patience = 1s});
+  connect();
+  push("one");
+  settle();
+  network_.set_host("server", {.refuses = true});
+  cut();
+  ASSERT_TRUE(coroutine::sleep_for(60s));
+  network_.set_host("server", {});
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(test::EchoClient(*client_).echo(test::make_echo("hello")));
+  push("two");
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "1 one", "begun", "1 two"));
+}
+
+TEST_F(SessionTest, AKickedClientIsToldWhyAndCannotResume) {
+  connect();
+  session().kick(Error(Code::permission_denied, "no cheating"));
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", AllOf(StartsWith("ended permission_denied"),
+                                                     EndsWith("no cheating"))));
+  EXPECT_FALSE(client_->is_connected());
+  const auto kicked = lobby_.last;
+  EXPECT_TRUE(kicked->has_ended());
+  EXPECT_THAT(kicked->push(test::make_echo("late")), test::fails_with(Code::unavailable));
+}
+
+TEST_F(SessionTest, SessionsOfTwoClientsAreApart) {
+  connect();
+  const auto first = lobby_.last;
+  PushLog other;
+  const auto client = connect(other, "alice");
+  EXPECT_NE(first->number(), session().number());
+  push("to the second");
+  EXPECT_TRUE(first->push(test::make_echo("to the first")));
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "1 to the first"));
+  EXPECT_THAT(other.lines, ElementsAre("begun", "1 to the second"));
+}
+
+TEST_F(SessionTest, AClientWithoutASinkHasNoSession) {
+  Client plain(network_, {endpoint_.address, endpoint_.port}, {});
+  EXPECT_TRUE(test::EchoClient(plain).echo(test::make_echo("hello")));
+  EXPECT_EQ(lobby_.last, nullptr);
+}
+
+// A client that speaks the frames itself.
+class RawSessionTest : public SessionTest {
+ protected:
+  // A connection of that principal that has its session. Suspends.
+  test::RawPeer open(const std::string& principal, const std::string& session = "",
+                     std::uint64_t received_push = 0) {
+    test::RawPeer peer(network_);
+    peer.say_hello({.token = principal,
+                    .keeps_session = true,
+                    .session = session,
+                    .received_push = received_push});
+    const auto answer = peer.receive();
+    hello_.Clear();
+    EXPECT_TRUE(answer && hello_.ParseFromString(answer->message));
+    return peer;
+  }
+  // The lobby hears of its session. Suspends.
+  static void call(test::RawPeer& peer) {
+    peer.call("hello");
+    EXPECT_EQ(peer.receive().value().header.type, FrameType::reply);
+  }
+  // "push 1" or "push_gap 3". Suspends.
+  static std::string next(test::RawPeer& peer) {
+    const auto frame = peer.receive(1s);
+    if (!frame) return "nothing";
+    const std::string number = " " + std::to_string(frame->header.call_id);
+    if (frame->header.type == FrameType::push) return "push" + number;
+    if (frame->header.type == FrameType::push_gap) return "push_gap" + number;
+    return "another frame";
+  }
+  static void acknowledge(test::RawPeer& peer, std::uint64_t number) {
+    peer.send({.type = FrameType::push_ack, .call_id = number});
+  }
+
+  Hello hello_;  // The last one of the server.
+};
+
+TEST_F(RawSessionTest, WhatWasNotAcknowledgedIsSentAgain) {
+  auto peer = open("alice");
+  call(peer);
+  for (const char* const text : {"one", "two", "three"}) push(text);
+  EXPECT_EQ(next(peer), "push 1");
+  acknowledge(peer, 1);
+  settle();
+  auto again = open("alice", hello_.session(), /*received_push=*/2);
+  EXPECT_TRUE(hello_.is_resumed());
+  EXPECT_EQ(next(again), "push 3");
+  EXPECT_EQ(session().statistics().acknowledged_number, 2u);
+}
+
+TEST_F(RawSessionTest, ASecretOfAnotherPrincipalIsOfNoUse) {
+  auto peer = open("alice");
+  call(peer);
+  const auto of_alice = lobby_.last;
+  const std::string secret = hello_.session();
+  EXPECT_EQ(secret.size(), 16u);
+  push("for alice");
+  auto thief = open("mallory", secret);
+  EXPECT_FALSE(hello_.is_resumed());
+  EXPECT_NE(hello_.session(), secret);
+  EXPECT_EQ(next(thief), "nothing");
+  EXPECT_TRUE(of_alice->is_connected());
+  EXPECT_EQ(next(peer), "push 1");
+}
+
+TEST_F(RawSessionTest, ASessionHasOneSocketAndTheOlderIsToldWhyItEnds) {
+  auto older = open("alice");
+  call(older);
+  auto newer = open("alice", hello_.session());
+  push("one");
+  EXPECT_EQ(next(newer), "push 1");
+  const Error bye = older.receive_bye();
+  EXPECT_EQ(bye.code(), Code::aborted);
+  EXPECT_THAT(bye.message(), HasSubstr("another connection"));
+  settle();
+  EXPECT_TRUE(session().is_connected());
+}
+
+TEST_F(RawSessionTest, AnAcknowledgementOfWhatWasNeverSentEndsTheConnection) {
+  auto peer = open("alice");
+  call(peer);
+  push("one");
+  acknowledge(peer, 2);
+  EXPECT_EQ(peer.receive_bye().code(), Code::invalid_argument);
+  auto again = open("alice", hello_.session(), /*received_push=*/7);
+  EXPECT_EQ(again.receive_bye().code(), Code::invalid_argument);
+  EXPECT_FALSE(session().has_ended());
+}
+
+TEST_F(RawSessionTest, AClientThatForgetsWhatItHasIsToldAGap) {
+  auto peer = open("alice");
+  call(peer);
+  for (const char* const text : {"one", "two", "three"}) push(text);
+  acknowledge(peer, 2);
+  settle();
+  auto again = open("alice", hello_.session(), /*received_push=*/0);
+  EXPECT_EQ(next(again), "push_gap 2");
+  EXPECT_EQ(next(again), "push 3");
+}
+
+TEST_F(RawSessionTest, ASocketThatBreaksInTheHandshakeLeavesASessionThatExpires) {
+  {
+    test::RawPeer peer(network_);
+    peer.say_hello({.token = "alice", .keeps_session = true});
+  }
+  auto peer = open("bob");
+  call(peer);
+  EXPECT_LE(session().number(), 2u);
+  ASSERT_TRUE(coroutine::sleep_for(61s));
+  EXPECT_EQ(server_->statistics().sessions.session_count, 1u);
+}
+
+TEST_F(RawSessionTest, ASlowClientMakesNobodyWaitAndIsToldItsGap) {
+  start({.ring_count_max = 10, .ring_bytes_max = 100'000});
+  auto slow = open("alice");
+  call(slow);
+  const auto of_slow = lobby_.last;
+  PushLog log;
+  const auto fast = connect(log, "bob");
+  const auto of_fast = lobby_.last;
+  // More than its output and its ring hold.
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(of_slow->push(test::make_echo(std::string(9'000, 'x'))));
+    ASSERT_TRUE(of_fast->push(test::make_echo("quick")));
+  }
+  settle();
+  EXPECT_EQ(log.lines.size(), 101u);
+  EXPECT_LE(of_slow->statistics().ring_bytes, 100'000u);
+  // It reads on, and acknowledges: each number comes once, or is told as lost.
+  std::uint64_t seen = 0;
+  std::uint64_t gap_count = 0;
+  while (seen < 100) {
+    const auto frame = slow.receive(10s);
+    ASSERT_TRUE(frame);
+    if (frame->header.type == FrameType::push) {
+      EXPECT_EQ(frame->header.call_id, seen + 1);
+    } else {
+      ASSERT_EQ(frame->header.type, FrameType::push_gap);
+      EXPECT_GT(frame->header.call_id, seen);
+      ++gap_count;
+    }
+    seen = frame->header.call_id;
+    acknowledge(slow, seen);
+  }
+  EXPECT_GT(gap_count, 0u);
+  EXPECT_TRUE(of_slow->is_connected());
+}
+
+TEST_F(RawSessionTest, AbandonedSessionsMakeRoomForNewOnes) {
+  start({.count_max = 2});
+  {
+    auto first = open("alice");
+    call(first);
+  }
+  const auto forsaken = lobby_.last;
+  {
+    auto second = open("bob");
+    call(second);
+  }
+  const auto younger = lobby_.last;
+  settle();
+  auto third = open("carol");
+  EXPECT_TRUE(forsaken->has_ended());
+  EXPECT_FALSE(younger->has_ended());
+}
+
+TEST_F(RawSessionTest, AllRingsTogetherAreBounded) {
+  start({.bytes_max = 10'000});
+  auto first = open("alice");
+  call(first);
+  const auto of_first = lobby_.last;
+  auto second = open("bob");
+  call(second);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(of_first->push(test::make_echo(std::string(900, 'x'))));
+    EXPECT_TRUE(session().push(test::make_echo(std::string(900, 'x'))));
+  }
+  EXPECT_LE(server_->statistics().sessions.ring_bytes, 11'000u);
+  EXPECT_GE(session().statistics().ring_count, 1u);
+}
+
+TEST_F(RawSessionTest, APushAboveTheRingIsRefused) {
+  auto peer = open("alice");
+  call(peer);
+  EXPECT_THAT(session().push(test::make_echo(std::string(300'000, 'x'))),
+              test::fails_with(Code::resource_exhausted));
+}
+
+TEST_F(RawSessionTest, AServerThatStopsEndsItsSessions) {
+  auto peer = open("alice");
+  call(peer);
+  std::string end;
+  session().on_end([&](const Error& reason) { end = reason.to_string(); });
+  server_.reset();
+  EXPECT_THAT(end, StartsWith("unavailable"));
+}
+
+TEST_F(SessionTest, TheSameOverWebSockets) {
+  net::WebSocketNetwork web(network_);
+  Server server(network_, {});
+  ASSERT_TRUE(server.add(service_, Server::Audience::everybody));
+  server.add_filter(lobby_.filter());
+  ASSERT_TRUE(
+      server.listen({.address = "server", .port = 2}, {.door = Door::clients, .network = &web}));
+  {
+    Client browser(web, {"server", 2}, {.pushes = &log_});
+    EXPECT_TRUE(test::EchoClient(browser).echo(test::make_echo("hello")));
+    push("one");
+    settle();
+    cut();
+    push("two");
+    settle();
+    EXPECT_THAT(log_.lines, ElementsAre("begun", "1 one", "resumed", "2 two"));
+  }
+  lobby_.last.reset();
+}
+
+}  // namespace
+}  // namespace corolane::rpc
