@@ -297,6 +297,9 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "The memory of requests that are not served and of replies that are not sent, over "
                 "all shards; above it the clients that hold the most are closed.",
                 config::at_least(16 * config::mebibyte), config::live);
+  section.field("session_patience", value.session_patience,
+                "How long the session of a client is kept without a connection.",
+                config::between(std::chrono::seconds(1), std::chrono::hours(1)));
   section.field("login", value.login, "How clients prove who they are.");
   section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
   section.rule({"login.certificate", "login.jwt_issuer", "login.jwt_audience"},

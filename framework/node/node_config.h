@@ -27,6 +27,7 @@
 #include "framework/wire/partition.h"
 #include "net/address_shares.h"
 #include "net/endpoint.h"
+#include "rpc/session.h"
 
 namespace corolane::config {
 class Section;
@@ -97,6 +98,7 @@ struct ClientsConfig {
   config::Bytes request_size_max = 64 * config::kibibyte;
   // Over all shards; each has an equal part.
   config::Bytes memory_max = 128 * config::mebibyte;
+  Duration session_patience = rpc::SessionOptions{}.patience;
   LoginConfig login;
   TlsConfig tls;
 };

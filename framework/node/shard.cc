@@ -47,6 +47,8 @@ rpc::Server::Options rpc_options(const NodeConfig& node) {
           .connections_per_principal_max = config.connections_per_principal_max,
           .calls_per_principal_max = config.calls_per_principal_max,
           .client_bytes_max = config.memory_max.count / node.shard_count(),
+          .sessions = {.patience =
+                           std::chrono::ceil<std::chrono::milliseconds>(config.session_patience)},
           .stack_sizes = stack_sizes(node.stacks)};
 }
 

@@ -45,6 +45,32 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
               statistics.sent_bytes);
 }
 
+void collect_sessions(const rpc::SessionCounts& sessions, MetricWriter& out) {
+  out.gauge("corolane_sessions", "Sessions of clients, with and without a connection.",
+            {{"state", "connected"}}, sessions.connected_count);
+  out.gauge("corolane_sessions", "Sessions of clients, with and without a connection.",
+            {{"state", "waiting"}}, sessions.session_count - sessions.connected_count);
+  out.gauge("corolane_session_ring_bytes",
+            "Memory of pushes that clients have not acknowledged yet.", {}, sessions.ring_bytes);
+  out.counter("corolane_sessions_begun_total", "Sessions that began.", {}, sessions.begun_count);
+  out.counter("corolane_sessions_resumed_total",
+              "Connections that resumed the session of an earlier one.", {},
+              sessions.resumed_count);
+  out.counter("corolane_sessions_refused_total",
+              "Connections whose session had ended, or was of another principal; they began a new "
+              "one.",
+              {}, sessions.refused_count);
+  out.counter("corolane_sessions_expired_total",
+              "Sessions that ended because their client did not come back.", {},
+              sessions.expired_count);
+  out.counter("corolane_sessions_kicked_total", "Sessions that the server ended.", {},
+              sessions.kicked_count);
+  out.counter("corolane_session_pushes_lost_total",
+              "Pushes that clients were told of as gaps: they were away for too long, or read too "
+              "slowly.",
+              {}, sessions.lost_push_count);
+}
+
 void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& out) {
   out.gauge("corolane_rpc_calls_waiting", "Calls that wait for their turn.", {},
             statistics.waiting_count);
@@ -111,6 +137,7 @@ void collect_method(const rpc::Server::MethodStatistics& method, const Exemplars
 void collect_server(const rpc::Server::Statistics& statistics, MetricWriter& out,
                     const Exemplars* exemplars) {
   collect_connections(statistics, out);
+  collect_sessions(statistics.sessions, out);
   collect_admission(statistics, out);
   out.gauge("corolane_rpc_streams", "Streams that are open.", {}, statistics.stream_count);
   out.counter("corolane_rpc_stray_exceptions_total", "Exceptions that escaped a handler.", {},
