@@ -110,6 +110,9 @@ class ByteBudget::Account {
   void close();
 
   std::size_t bytes() const { return bytes_; }
+  // Those of its budget; false once it is closed, as it is when the budget is destroyed.
+  bool is_tight() const { return budget_ != nullptr && budget_->is_tight(); }
+  bool waits_for_evicted() const { return budget_ != nullptr && budget_->waits_for_evicted(); }
 
  private:
   friend class ByteBudget;

@@ -77,9 +77,15 @@ class PartingStreams::Parting final : private ReadSink, private coroutine::Timer
 };
 
 PartingStreams::PartingStreams() = default;
-PartingStreams::~PartingStreams() = default;
+PartingStreams::~PartingStreams() { close_all(); }
 
-void PartingStreams::close_all() { all_.clear(); }
+void PartingStreams::close_all() {
+  // A stream that is destroyed may hand over the one below it, which is closed with the rest.
+  while (!all_.empty()) {
+    const auto closing = std::move(all_.front());
+    all_.pop_front();
+  }
+}
 
 void PartingStreams::take(std::unique_ptr<Stream> stream, std::vector<std::byte> last,
                           Duration time_max) {

@@ -148,9 +148,13 @@ class Stream {
   // resource_exhausted above the high-water mark, with unavailable when the connection is gone.
   virtual Result<void> try_write(std::span<const std::byte> bytes) = 0;
 
+  // The same above the mark as well, for a few bytes that the peer needs: a goodbye, or a word
+  // without which it sends no more. The default is try_write().
+  virtual Result<void> append(std::span<const std::byte> bytes);
+
   // Returns room for `size` bytes that the caller fills in place, and then passes whole to
-  // write_all() or try_write() before it does anything else with this thread's streams. Saves a
-  // copy when the room lies in the output itself.
+  // write_all(), try_write() or append() before it does anything else with this thread's streams.
+  // Saves a copy when the room lies in the output itself.
   virtual std::span<std::byte> room_to_write(std::size_t size);
 
   // Suspends until all output is handed to the kernel, which may still find the peer gone: only a

@@ -16,6 +16,8 @@ class CallCount {
   CallCount(const CallCount&) = delete;
   CallCount& operator=(const CallCount&) = delete;
 
+  bool is_inside() const { return count_ > 0; }
+
   class Inside {
    public:
     explicit Inside(CallCount& calls) : calls_(calls) { ++calls_.count_; }

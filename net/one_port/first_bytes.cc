@@ -34,6 +34,20 @@ std::string http2_frame(char type, std::string_view payload) {
   return std::string(header.data(), header.size()).append(payload);
 }
 
+bool is_same_word(std::string_view text, std::string_view small_letters) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(text, small_letters, {}, small);
+}
+
+// Whether the value of a header names that protocol among others, "h2c, websocket".
+bool names_websocket(std::string_view value) {
+  constexpr std::string_view protocol = "websocket";
+  for (std::size_t at = 0; at + protocol.size() <= value.size(); ++at) {
+    if (is_same_word(value.substr(at, protocol.size()), protocol)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Match match_tls(std::span<const std::byte> bytes) {
@@ -50,6 +64,25 @@ Match match_http(std::span<const std::byte> bytes) {
   const auto length = static_cast<std::size_t>(end - text.begin());
   if (end == text.end()) return length <= method_bytes_max ? Match::maybe : Match::no;
   return length >= method_bytes_min && *end == ' ' ? Match::yes : Match::no;
+}
+
+Match match_websocket(std::span<const std::byte> bytes) {
+  constexpr std::string_view header = "upgrade:";
+  const std::string_view text = text_of(bytes);
+  const Match is_get = match_prefix(text, "GET ");
+  if (is_get != Match::yes) return is_get;
+  const std::size_t end = text.find("\r\n\r\n");
+  if (end > websocket_head_bytes_max && text.size() > websocket_head_bytes_max) return Match::no;
+  if (end == std::string_view::npos) return Match::maybe;
+  const std::string_view head = text.substr(0, end);
+  for (std::size_t line = head.find("\r\n"); line != std::string_view::npos;) {
+    const std::size_t begin = line + 2;
+    line = head.find("\r\n", begin);
+    const std::string_view field = head.substr(begin, line - begin);
+    const bool is_upgrade = is_same_word(field.substr(0, header.size()), header);
+    if (is_upgrade && names_websocket(field.substr(header.size()))) return Match::yes;
+  }
+  return Match::no;
 }
 
 Match match_http2(std::span<const std::byte> bytes) { return match_prefix(text_of(bytes), "PRI "); }

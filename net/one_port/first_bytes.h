@@ -25,6 +25,12 @@ Match match_tls(std::span<const std::byte> bytes);
 // preface of HTTP/2 as well.
 Match match_http(std::span<const std::byte> bytes);
 
+// A request of HTTP/1 that asks for a WebSocket (RFC 6455, 4.1): a GET with the header Upgrade. It
+// may take the whole head of the request to say so, at most websocket_head_bytes_max; a longer one
+// is not for a WebSocket.
+Match match_websocket(std::span<const std::byte> bytes);
+inline constexpr std::size_t websocket_head_bytes_max = 8 * 1024;
+
 // The preface of HTTP/2, PRI * HTTP/2.0 (RFC 9113, 3.4), by its method.
 Match match_http2(std::span<const std::byte> bytes);
 

@@ -88,6 +88,8 @@ class SimulatedStream final : public net::Stream,
     return send(bytes);
   }
 
+  Result<void> append(std::span<const std::byte> bytes) override { return send(bytes); }
+
   Result<void> flush(Deadline) override {
     if (is_closed()) return closed_here();
     return {};
@@ -223,7 +225,7 @@ class SimulatedStream final : public net::Stream,
 
   bool sink_is_open() const {
     if (input_.is_paused()) return false;
-    const bool is_tight = options_.budget != nullptr && options_.budget->is_tight();
+    const bool is_tight = account_.is_tight();
     return under_way_bytes_ <= (is_tight ? 0 : options_.output_while_reading_max);
   }
 

@@ -1,49 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "net/websocket/websocket_network.h"
 
-#include <string_view>
 #include <utility>
 
 #include "net/detail/handshake_listener.h"
-#include "net/http/http_headers.h"
 #include "net/websocket/detail/websocket_stream.h"
 #include "net/websocket/websocket_upgrade.h"
 
 namespace corolane::net {
-namespace {
-
-// Whether the value of a header names that protocol among others, "h2c, websocket".
-bool names_websocket(std::string_view value) {
-  constexpr std::string_view protocol = "websocket";
-  for (std::size_t at = 0; at + protocol.size() <= value.size(); ++at) {
-    if (is_same_name(value.substr(at, protocol.size()), protocol)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-Match match_websocket(std::span<const std::byte> bytes) {
-  constexpr std::string_view method = "GET ";
-  constexpr std::string_view header = "upgrade:";
-  const std::string_view text = text_of(bytes);
-  if (!text.starts_with(method)) {
-    return method.starts_with(text) ? Match::maybe : Match::no;
-  }
-  const std::size_t end = text.find("\r\n\r\n");
-  if (end > websocket_head_bytes_max && text.size() > websocket_head_bytes_max) return Match::no;
-  if (end == std::string_view::npos) return Match::maybe;
-  const std::string_view head = text.substr(0, end);
-  for (std::size_t line = head.find("\r\n"); line != std::string_view::npos;) {
-    const std::size_t begin = line + 2;
-    line = head.find("\r\n", begin);
-    const std::string_view field = head.substr(begin, line - begin);
-    const bool is_upgrade = is_same_name(field.substr(0, header.size()), header);
-    if (is_upgrade && names_websocket(field.substr(header.size()))) return Match::yes;
-  }
-  return Match::no;
-}
-
 WebSocketNetwork::WebSocketNetwork(Network& inner, Options options)
     : inner_(inner), shared_(std::make_shared<detail::WebSocketShared>(std::move(options))) {}
 

@@ -16,26 +16,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "net/network.h"
-#include "net/one_port/first_bytes.h"
 
 namespace corolane::net {
 
 namespace detail {
 struct WebSocketShared;
 }
-
-// The kind of connections for a OnePort that are served here: a GET that asks for a WebSocket. It
-// may take the whole head of the request to say so, at most websocket_head_bytes_max; a longer one
-// is not for a WebSocket.
-Match match_websocket(std::span<const std::byte> bytes);
-inline constexpr std::size_t websocket_head_bytes_max = 8 * 1024;
 
 // Both ends of a Stream behave as they do in the inner network, but
 // - the end of one direction is the end of both: a peer that has sent its close frame reads no
@@ -45,8 +37,9 @@ inline constexpr std::size_t websocket_head_bytes_max = 8 * 1024;
 class WebSocketNetwork final : public Network {
  public:
   struct Options {
-    // For a server: the pages that may connect besides those of its own host, as
-    // "https://game.example"; "*" admits all. Clients that are not browsers name no page.
+    // For a server: the pages that may connect, as "https://game.example"; "*" admits all.
+    // Those of its own host are admitted when that is an address or localhost. Clients that are not
+    // browsers name no page.
     std::vector<std::string> origins = {};
     // For a client: the path, and the query, that it asks for. A server serves each.
     std::string target = "/";

@@ -67,13 +67,26 @@ std::string choose_protocol(const HttpRequest& request, const std::vector<std::s
   return {};
 }
 
+// Whether no other name server decides where that host is.
+bool cannot_be_rebound(std::string_view host) {
+  const std::size_t port = host.rfind(':');
+  const bool has_port = port != std::string_view::npos && host.find(']', port) == host.npos;
+  const std::string_view name = has_port ? host.substr(0, port) : host;
+  const bool is_address =
+      name.starts_with('[') || name.find_first_not_of("0123456789.") == std::string_view::npos;
+  return is_address || is_same_name(name, "localhost");
+}
+
 // Whether a browser may connect from pages of that origin, which other clients do not name.
 bool may_come_from(std::string_view origin, const HttpRequest& request,
                    const std::vector<std::string>& admitted) {
   if (origin.empty()) return true;
   const std::size_t scheme_end = origin.find("://");
-  const bool has_host = scheme_end != std::string_view::npos;
-  if (has_host && is_same_name(origin.substr(scheme_end + 3), request.header("Host"))) return true;
+  const std::string_view host = request.header("Host");
+  const bool is_same_host =
+      scheme_end != std::string_view::npos && is_same_name(origin.substr(scheme_end + 3), host);
+  // Not for a name, which a stranger's page can make point here (DNS rebinding).
+  if (is_same_host && cannot_be_rebound(host)) return true;
   return std::ranges::any_of(admitted,
                              [&](const std::string& one) { return one == "*" || one == origin; });
 }
@@ -101,7 +114,7 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
     return refusal(400, "Sec-WebSocket-Key is 16 bytes in base64");
   }
   if (!may_come_from(request.header("Origin"), request, options.origins)) {
-    return refusal(403, "no WebSocket for pages of this origin");
+    return refusal(403, "no WebSocket for pages of this origin: its operator may admit it");
   }
   WebSocketAnswer answer{.text =
                              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"

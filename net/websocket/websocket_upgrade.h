@@ -29,9 +29,9 @@ struct WebSocketUpgradeOptions {
   // The subprotocols, the preferred one first. A server takes the first that the client offers, or
   // none; a client offers all, and accepts no other.
   std::vector<std::string> protocols = {};
-  // For a server: the pages that browsers may come from besides those of its own host, as
-  // "https://game.example"; "*" admits all. Clients that are not browsers name no origin, and are
-  // admitted.
+  // For a server: the pages that browsers may come from, as "https://game.example"; "*" admits
+  // all. Those of its own host are admitted when that is an address or localhost. Clients that are
+  // not browsers name no origin, and are admitted.
   std::vector<std::string> origins = {};
   // For a client: additional request headers, such as Authorization or Origin.
   HttpHeaders headers = {};

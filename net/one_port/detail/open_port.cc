@@ -50,6 +50,14 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
     if (is_refused_) return;
     std::span<const std::byte> all = bytes;  // Usually they come at once.
     if (!kept_bytes_.empty()) {
+      // A long beginning is that of a request, which only the end of a line decides: looking at it
+      // anew for each byte would take too long.
+      const bool is_long = kept_bytes_.size() >= OnePort::Kind{}.first_bytes_max;
+      const bool has_room = kept_bytes_.size() + bytes.size() < port_.shared_.first_bytes_max;
+      if (is_long && has_room && std::ranges::find(bytes, std::byte{'\n'}) == bytes.end()) {
+        kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
+        return held_.set(kept_bytes_.capacity());
+      }
       kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
       all = kept_bytes_;
     }
@@ -75,6 +83,7 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
   }
 
   void on_time() {
+    if (!is_refused_ && go_on_undecided()) return;
     if (!is_refused_) ++port_.shared_.statistics.silent_count;
     end();
   }
@@ -96,6 +105,19 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
       }
     }
     return {};
+  }
+
+  // Of a request whose head is not complete only the kinds that need to see more of it are in
+  // doubt. Another one has its own times, and its own answers to half a request.
+  bool go_on_undecided() {
+    if (kept_bytes_.empty()) return false;
+    const std::vector<OnePort::Kind>& kinds = port_.shared_.kinds;
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      if (kinds[kind].match(kept_bytes_) != Match::yes || !port_.has_listener(kind)) continue;
+      hand_over(kind, kept_bytes_);
+      return true;
+    }
+    return false;
   }
 
   void hand_over(std::size_t kind, std::span<const std::byte> bytes) {

@@ -168,6 +168,11 @@ Result<void> TlsStream::try_write(std::span<const std::byte> bytes) {
     return Error(Code::resource_exhausted, name() + ": " + std::to_string(output_.size()) +
                                                " bytes wait to be sent in this turn");
   }
+  return append(bytes);
+}
+
+Result<void> TlsStream::append(std::span<const std::byte> bytes) {
+  if (auto writable = check_writable(); !writable) return writable;
   if (output_.capacity() == 0) output_ = shared_->buffers.lend();
   output_.append(bytes);
   end_turn_soon();

@@ -67,7 +67,7 @@ void SocketStream::resume_reading() {
 
 bool SocketStream::sink_is_open() const {
   if (input_.is_paused()) return false;
-  const bool is_tight = options_.budget != nullptr && options_.budget->is_tight();
+  const bool is_tight = account_.is_tight();
   return unsent_bytes() <= (is_tight ? 0 : options_.output_while_reading_max);
 }
 
@@ -131,7 +131,7 @@ std::span<std::byte> SocketStream::place_to_read() {
 // does not delay the others.
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
-  if (options_.budget != nullptr && options_.budget->waits_for_evicted()) return {};
+  if (account_.waits_for_evicted()) return {};
   return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
 }
 

@@ -55,6 +55,7 @@ class SocketStream final : public Stream,
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> append(std::span<const std::byte> bytes) override;
   std::span<std::byte> room_to_write(std::size_t size) override;
   Result<void> flush(Deadline deadline) override;
   void finish_writing() override;
@@ -103,7 +104,6 @@ class SocketStream final : public Stream,
   void tell_end();
 
   // Writing.
-  Result<void> append(std::span<const std::byte> bytes);
   void send_output();
   // These two return false when the connection broke.
   bool send_now();

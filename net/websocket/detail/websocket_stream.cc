@@ -88,7 +88,6 @@ void WebSocketStream::shake_hands(Host& host, Deadline deadline) {
   host_ = &host;
   request_ = std::make_unique<Request>();
   request_->options.origins = shared_->options.origins;
-  request_->options.http.header_bytes_max = websocket_head_bytes_max;
   request_->options.http.body_bytes_max = 0;
   request_->parser.begin(request_->options.http, request_->request);
   coroutine::Scheduler::current().timers().arm(*this, deadline);
@@ -146,7 +145,8 @@ void WebSocketStream::refuse_request(const std::string& response, Error reason) 
 void WebSocketStream::part() {
   state_ = State::parting;
   owes_farewell_ = true;
-  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(farewell_time_max));
+  farewell_ends_ = Deadline::after(farewell_time_max);
+  coroutine::Scheduler::current().timers().arm(*this, farewell_ends_);
 }
 
 void WebSocketStream::on_bytes(std::span<const std::byte> bytes) {
@@ -179,7 +179,7 @@ void WebSocketStream::handle(const WebSocketEvent& event) {
     case WebSocketOpcode::text:
       return refuse({.code = unacceptable_data, .reason = "this flow of bytes has no texts"});
     case WebSocketOpcode::ping:
-      return send_control(WebSocketOpcode::pong, event.payload);
+      return send_pong(event.payload);
     case WebSocketOpcode::close:
       return handle_close(event.payload);
     case WebSocketOpcode::pong:
@@ -211,6 +211,7 @@ void WebSocketStream::refuse(const WebSocketViolation& violation) {
 
 void WebSocketStream::end(Error reason) {
   if (!failure_) failure_ = std::move(reason);
+  if (calls_.is_inside()) inner_->close();
   if (plain_.has_ended()) return;
   plain_.end();
   // Not in this call, which may be one of the sink.
@@ -238,10 +239,11 @@ void WebSocketStream::close() {
   state_ = State::closed;
   host_ = nullptr;
   plain_.close();
+  held_.set(0);
   if (!failure_) failure_ = Error(Code::unavailable, name() + ": closed");
   Timer::cancel();
-  // The destructor sees to a close frame that is under way.
-  if (!owes_farewell_) inner_->close();
+  // The destructor sees to a close frame that is under way, unless tasks wait to write.
+  if (!owes_farewell_ || calls_.is_inside()) inner_->close();
 }
 
 Result<std::size_t> WebSocketStream::read_some(std::span<std::byte> buffer, Deadline deadline) {
@@ -328,6 +330,11 @@ Result<void> WebSocketStream::try_write(std::span<const std::byte> bytes) {
   return inner_->try_write(frame_of(WebSocketOpcode::binary, bytes));
 }
 
+Result<void> WebSocketStream::append(std::span<const std::byte> bytes) {
+  if (auto writable = check_writable(); !writable) return writable;
+  return inner_->append(frame_of(WebSocketOpcode::binary, bytes));
+}
+
 Result<void> WebSocketStream::flush(Deadline deadline) {
   if (failure_) return *failure_;
   const CallCount::Inside inside(calls_);
@@ -335,9 +342,9 @@ Result<void> WebSocketStream::flush(Deadline deadline) {
 }
 
 // A peer that takes no output gets no pongs either.
-void WebSocketStream::send_control(WebSocketOpcode opcode, std::span<const std::byte> payload) {
+void WebSocketStream::send_pong(std::span<const std::byte> payload) {
   if (is_finishing_) return;
-  static_cast<void>(inner_->try_write(frame_of(opcode, payload)));
+  static_cast<void>(inner_->try_write(frame_of(WebSocketOpcode::pong, payload)));
 }
 
 void WebSocketStream::send_close(std::uint16_t code, std::string_view reason) {
@@ -346,7 +353,8 @@ void WebSocketStream::send_close(std::uint16_t code, std::string_view reason) {
   payload[1] = static_cast<std::byte>(code & 0xff);
   const std::string_view text = cut_utf8(reason, close_reason_bytes_max);
   std::ranges::copy(bytes_of(text), payload.begin() + 2);
-  send_control(WebSocketOpcode::close, std::span(payload).first(2 + text.size()));
+  static_cast<void>(
+      inner_->append(frame_of(WebSocketOpcode::close, std::span(payload).first(2 + text.size()))));
   is_finishing_ = true;
 }
 
@@ -366,6 +374,7 @@ void WebSocketStream::on_time() {
         inner_->close();
         return std::exchange(host_, nullptr)->ended(*this);
       }
+      if (farewell_ends_.has_passed()) inner_->close();
       break;
     case State::open:
     case State::closed:
@@ -376,8 +385,11 @@ void WebSocketStream::on_time() {
 
 void WebSocketStream::deliver() {
   if (plain_.has_sink() && plain_.has_early() && !plain_.is_paused()) plain_.deliver_early();
-  if (plain_.owes_end(failure_.has_value())) return plain_.tell_end(*failure_);
+  if (state_ == State::parting && !inner_->is_closed()) {
+    coroutine::Scheduler::current().timers().arm(*this, farewell_ends_);
+  }
   regulate_inner();
+  if (plain_.owes_end(failure_.has_value())) return plain_.tell_end(*failure_);
 }
 
 }  // namespace corolane::net::detail

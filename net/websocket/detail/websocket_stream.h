@@ -58,6 +58,7 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> append(std::span<const std::byte> bytes) override;
   std::span<std::byte> room_to_write(std::size_t size) override;
   Result<void> flush(Deadline deadline) override;
   void finish_writing() override;
@@ -96,7 +97,7 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
 
   Result<void> check_writable() const;
   std::span<const std::byte> frame_of(WebSocketOpcode opcode, std::span<const std::byte> payload);
-  void send_control(WebSocketOpcode opcode, std::span<const std::byte> payload);
+  void send_pong(std::span<const std::byte> payload);
   void send_close(std::uint16_t code, std::string_view reason);
   void on_time();
 
@@ -107,7 +108,8 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   State state_;
   bool is_finishing_ = false;   // Our close frame is on its way,
   bool owes_farewell_ = false;  // and nothing else is written,
-  bool has_finished_ = false;   // or the peer has sent its own.
+  Deadline farewell_ends_ = Deadline::never();
+  bool has_finished_ = false;  // or the peer has sent its own.
   Host* host_ = nullptr;
   std::unique_ptr<Request> request_;  // While shaking hands.
   std::optional<Error> failure_;

@@ -12,8 +12,11 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "net/byte_budget.h"
 #include "net/connection_bound.h"
+#include "net/one_port/first_bytes.h"
 #include "net/one_port/one_port.h"
+#include "net/parting_streams.h"
 #include "net/testing/network.h"
 #include "test/net/stream_pair.h"
 #include "test/net/test_sink.h"
@@ -187,6 +190,64 @@ TEST_F(WebSocketNetworkTest, SlowHandshakesDelayNobodyAndAreBounded) {
   listener_.reset();
 }
 
+TEST_F(WebSocketNetworkTest, ACloseFrameFollowsOutputAboveTheMark) {
+  open();
+  const std::string large(1'000'000, 'x');
+  EXPECT_FALSE(server_->write_all(bytes_of(large), Deadline::passed()));
+  server_->finish_writing();
+  const std::string frame = bare_frame(0x82, large);
+  EXPECT_EQ(read_exactly(*peer_, frame.size()).value_or(""), frame);
+  EXPECT_EQ(text(), bare_frame(0x88, "\x03\xe8"));
+}
+
+TEST_F(WebSocketNetworkTest, ClosingEndsAWriterThatWaitsThoughThePeerHasClosed) {
+  open();
+  const std::string large(1'000'000, 'x');
+  auto writer = coroutine::spawn(
+      "writer", [&] { return server_->write_all(bytes_of(large), Deadline::never()); });
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  EXPECT_FALSE(writer.is_done());
+  EXPECT_TRUE(send_text(*peer_, masked_frame(0x88, "\x03\xe8")));
+  TestSink sink;
+  server_->set_read_sink(sink);
+  sink.wait_for_end();
+  server_->close();
+  EXPECT_THAT(writer.join(Deadline::after(10ms)), test::fails_with(Code::unavailable));
+}
+
+TEST_F(WebSocketNetworkTest, TheBudgetMayEndBeforeAStreamThatParts) {
+  auto budget = std::make_unique<ByteBudget>(1'000'000);
+  listener_ = web_.listen(endpoint_, {.stream = {.budget = budget.get()}}).value();
+  peer_ = network_.connect(endpoint_, test::soon()).value();
+  EXPECT_TRUE(send_text(*peer_, std::string(request_head) + "\r\n" + masked_frame(0x82, "early") +
+                                    masked_frame(0x88, "\x03\xe8")));
+  server_ = listener_->accept(test::soon()).value();
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  server_.reset();
+  budget.reset();
+  EXPECT_TRUE(send_text(*peer_, "more"));
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+  peer_->close();
+  ASSERT_TRUE(coroutine::sleep_for(10ms));
+}
+
+TEST_F(WebSocketNetworkTest, PartingStreamsAboveTheirBoundAreClosed) {
+  auto budget = std::make_unique<ByteBudget>(100'000'000);
+  listener_ = web_.listen(endpoint_, {.stream = {.budget = budget.get()}}).value();
+  std::vector<std::unique_ptr<Stream>> peers;
+  for (std::size_t i = 0; i < PartingStreams::count_max + 5; ++i) {
+    peers.push_back(network_.connect(endpoint_, test::soon()).value());
+    EXPECT_TRUE(send_text(*peers.back(), std::string(request_head) + "\r\n" +
+                                             masked_frame(0x82, "early") +
+                                             masked_frame(0x88, "\x03\xe8")));
+    server_ = listener_->accept(test::soon()).value();
+    peers.back()->release_read_sink({});
+  }
+  server_.reset();
+  listener_.reset();
+  budget.reset();
+}
+
 TEST(MatchWebSocketTest, OnlyAGetThatAsksForAWebSocketIsOne) {
   const auto match = [](std::string_view text) { return match_websocket(bytes_of(text)); };
   const std::string whole = std::string(request_head) + "\r\n";
@@ -202,6 +263,24 @@ TEST(MatchWebSocketTest, OnlyAGetThatAsksForAWebSocketIsOne) {
   const std::string longest = "GET /" + std::string(websocket_head_bytes_max - 5, 'x');
   EXPECT_EQ(match(longest), Match::maybe);
   EXPECT_EQ(match(longest + "x"), Match::no);
+}
+
+TEST(MatchWebSocketTest, HalfARequestIsAnsweredByTheHttpServer) {
+  sim::SimulatedNetwork network({.latency = 1ms});
+  ConnectionBound connections(AddressShares::Limits{.count_max = 100});
+  OnePort port(network, connections,
+               {{.name = "websocket",
+                 .match = match_websocket,
+                 .first_bytes_max = websocket_head_bytes_max + 1},
+                {.name = "http", .match = match_http}});
+  const Endpoint endpoint{.address = "server", .port = 1};
+  auto pages = port.network("http").listen(endpoint).value();
+  auto slow = network.connect(endpoint, test::soon()).value();
+  EXPECT_TRUE(send_text(*slow, "GET / HTTP/1.1\r\nHost"));
+  auto served = pages->accept(Deadline::after(6s));
+  ASSERT_TRUE(served) << served;
+  EXPECT_TRUE(send_text(*slow, ": a\r\n\r\n"));
+  EXPECT_EQ(read_exactly(**served, 27).value_or(""), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 }
 
 TEST(MatchWebSocketTest, BrowsersAndWebSocketsShareAPort) {
