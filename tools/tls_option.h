@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The TLS options of the tools: three options, and the network that follows from them.
+// How the tools reach a node, by TLS and by WebSocket: four options, and the network that follows
+// from them.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include "coroutine/base/result.h"
 #include "net/network.h"
 #include "net/tls/tls.h"
+#include "net/websocket/websocket_network.h"
 #include "tools/arguments.h"
 
 namespace corolane::tools {
@@ -17,6 +19,8 @@ inline constexpr std::array tls_option_rules = {
     OptionRule{.name = "--certificate", .has_value = true},
     OptionRule{.name = "--key", .has_value = true},
 };
+// For the door for clients alone.
+inline constexpr OptionRule websocket_option_rule{.name = "--websocket"};
 
 // The network to call through.
 class CallNetwork {
@@ -25,7 +29,10 @@ class CallNetwork {
   // missing, and like net::TlsContext::load() for their files.
   static Result<CallNetwork> make(net::Network& inner, const Arguments& arguments);
 
-  net::Network& network() { return tls_ == nullptr ? inner_ : *tls_; }
+  net::Network& network() {
+    if (websocket_ != nullptr) return *websocket_;
+    return tls_ == nullptr ? inner_ : *tls_;
+  }
 
  private:
   explicit CallNetwork(net::Network& inner) : inner_(inner) {}
@@ -33,6 +40,7 @@ class CallNetwork {
   net::Network& inner_;
   std::unique_ptr<net::TlsContext> context_;
   std::unique_ptr<net::TlsNetwork> tls_;
+  std::unique_ptr<net::WebSocketNetwork> websocket_;
 };
 
 }  // namespace corolane::tools

@@ -115,6 +115,10 @@ class TlsTest(NodeTest):
         begun = self.counted("begun")
         self.assertEqual((begun["frames"], begun["http"], begun["tls"]), (MANY, MANY, 2 * MANY))
 
+    def test_a_websocket_inside_of_tls_has_the_same_address(self):
+        self.assertIn("not_found", self.call("--tls", self.certificate, "--websocket"))
+        self.assertEqual(self.counted("begun")["websocket"], 1)
+
     def test_who_comes_without_tls_is_told_so(self):
         self.assertIn("this port speaks TLS: use https://", self.curl(scheme="http"))
         self.assertIn("this port speaks TLS", self.call())

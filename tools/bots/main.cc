@@ -61,6 +61,7 @@ constexpr const char* help_text =
     "  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM\n"
     "  --certificate FILE   the client certificate for a node that demands one, PEM\n"
     "  --key FILE           the private key of the client certificate, PEM\n"
+    "  --websocket          connect by WebSocket, as browsers do\n"
     "  --help               print this text\n"
     "\n"
     "Exit status: 0 when every game was played and ended as expected and the ratings add up, 1\n"
@@ -90,6 +91,7 @@ constexpr std::array option_rules = {
     tls_option_rules[0],
     tls_option_rules[1],
     tls_option_rules[2],
+    websocket_option_rule,
 };
 
 struct Options {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view call_help =
     R"(Usage: corolane call HOST:PORT [SERVICE/METHOD [JSON]] [--object ID]
                      [--timeout DURATION] [--describe | --names]
-                     [--login FILE] [--tls FILE]
+                     [--login FILE] [--tls FILE] [--websocket]
 
 Calls a method of a running node and prints its reply as JSON; each message of
 a stream is one line of JSON. Without JSON it describes the method; without a
@@ -36,6 +36,7 @@ method it lists all methods.
   --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
   --certificate FILE   the client certificate for a node that demands one, PEM
   --key FILE           the private key of the client certificate, PEM
+  --websocket          connect by WebSocket, as browsers do
   --help               print this text
 
   corolane call 127.0.0.1:8460
@@ -56,7 +57,8 @@ constexpr auto call_options = std::to_array<OptionRule>({{.name = "--object", .h
                                                          login_option_rule,
                                                          tls_option_rules[0],
                                                          tls_option_rules[1],
-                                                         tls_option_rules[2]});
+                                                         tls_option_rules[2],
+                                                         websocket_option_rule});
 
 std::string read_standard_input() {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());

@@ -24,6 +24,7 @@ constexpr std::string_view bench_help =
     R"(Usage: corolane bench HOST:PORT SERVICE/METHOD JSON [--rate N/s]
                       [--duration DURATION] [--connections N] [--object ID]
                       [--timeout DURATION] [--json] [--login FILE] [--tls FILE]
+                      [--websocket]
 
 Calls a method of a running node at a fixed rate, whether or not earlier calls
 have been answered, and prints latencies and errors. A latency counts from the
@@ -42,6 +43,7 @@ scheduled time of its call. Ctrl-C stops it and prints the results so far.
   --tls FILE           use TLS; FILE has the CA certificate of the node, PEM
   --certificate FILE   the client certificate for a node that demands one, PEM
   --key FILE           the private key of the client certificate, PEM
+  --websocket          connect by WebSocket, as browsers do
   --help               print this text
 
 In JSON and ID, {i} is the number of the call, counted from 0, and {i%100} is
@@ -63,7 +65,8 @@ constexpr auto bench_options =
                                login_option_rule,
                                tls_option_rules[0],
                                tls_option_rules[1],
-                               tls_option_rules[2]});
+                               tls_option_rules[2],
+                               websocket_option_rule});
 
 constexpr std::size_t connection_count_max = 1'000;
 
