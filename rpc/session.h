@@ -4,12 +4,14 @@
 //   Result<JoinReply> Lobby::join(const JoinRequest& request, rpc::Context& context) {
 //     const std::shared_ptr<rpc::Session> session = context.session();
 //     if (session == nullptr) return Error(Code::failed_precondition, "this needs a session");
-//     session->on_end([this, id = session->number()](const Error&) { players_.erase(id); });
-//     players_[session->number()] = session;
+//     if (players_.emplace(session->number(), session).second) {
+//       session->on_end([this, id = session->number()](const Error&) { players_.erase(id); });
+//     }
+//     for (const auto& [number, player] : players_) {
+//       if (auto pushed = player->push(request.player()); !pushed) return pushed.error();
+//     }
 //     return JoinReply();
 //   }
-//   ...
-//   for (const auto& [id, session] : players_) session->push(event);
 //
 // A session begins with the login of a client that wants one (rpc::Client::Options::pushes). Its
 // connection may break: the session is kept for a patience, and a new connection of the same
@@ -18,7 +20,8 @@
 // dropped is told as a gap: a push is never lost silently, never delivered twice, and never out of
 // order.
 //
-// A session belongs to the thread of its server.
+// A session belongs to its server and that server's thread: a client that reaches another shard or
+// node begins a new one.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -38,6 +41,7 @@
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
 #include "coroutine/timer_wheel.h"
+#include "rpc/detail/token_bucket.h"
 #include "rpc/principal.h"
 
 namespace corolane::rpc {
@@ -57,6 +61,12 @@ struct SessionOptions {
   // its own oldest.
   std::size_t count_max = 100'000;
   std::size_t bytes_max = std::size_t{64} << 20;
+  // How much one client may ask for, over all its connections; 0: no limit. A second's worth may
+  // come at once. Above that the client is slowed: nothing more of it is read until it is within
+  // the rate. What has come in spite of that, more than a second's worth, is refused; a client that
+  // is three seconds ahead is disconnected.
+  std::uint32_t calls_per_second_max = 1'000;
+  std::uint32_t bytes_per_second_max = std::uint32_t{4} << 20;
 };
 
 // Totals over all sessions of a server, for operators.
@@ -70,6 +80,11 @@ struct SessionCounts {
   std::uint64_t expired_count = 0;  // Sessions that ended without a connection.
   std::uint64_t kicked_count = 0;
   std::uint64_t lost_push_count = 0;
+  // Calls above the rate of their session: after which it was slowed, that were refused, and that
+  // ended the connection.
+  std::uint64_t slowed_count = 0;
+  std::uint64_t limited_count = 0;
+  std::uint64_t flooded_count = 0;
 };
 
 class Session final : private coroutine::Timer {
@@ -126,9 +141,10 @@ class Session final : private coroutine::Timer {
   // invites to try again, such as unavailable, as leave to begin a new session.
   void kick(const Error& reason);
 
-  // Runs the function on the loop's stack, or in the task that calls kick(), when the session ends:
-  // the patience is over (deadline_exceeded), it was kicked, or the server stops (unavailable). At
-  // once when it has ended. The function must not suspend.
+  // Runs the function when the session ends: the patience is over (deadline_exceeded), it was
+  // kicked, newer sessions need its place (resource_exhausted), or the server stops (unavailable).
+  // At once when it has ended. The function must not suspend, and is kept until then: call this
+  // once for a session, not with each of its calls.
   void on_end(std::function<void(const Error& reason)> function);
 
  private:
@@ -140,10 +156,19 @@ class Session final : private coroutine::Timer {
   // A connection of the client takes over; the client has received the pushes up to that number.
   // Fails with invalid_argument when that cannot be.
   Result<void> attach(Socket& socket, std::uint64_t received_number);
-  // The connection is gone. Does nothing when another one has taken over.
-  void detach(const Socket& socket);
+  // The connection is gone. Does nothing when another one has taken over. A session that nobody
+  // knows, and that nothing was pushed to, is not worth keeping.
+  void detach(const Socket& socket, bool is_known);
   Result<void> acknowledge(const Socket& socket, std::uint64_t number);
   void end(const Error& reason);
+
+  // What is to be done with a call, or an item of a stream, of that size.
+  enum class Verdict : std::uint8_t { serve, slow, refuse, disconnect };
+  struct Judgement {
+    Verdict verdict = Verdict::serve;
+    Duration pause{};  // Until it is within its rate.
+  };
+  Judgement judge(std::size_t call_count, std::size_t bytes, TimePoint time);
 
   void send_rest();
   void forget_through(std::uint64_t number);
@@ -156,7 +181,7 @@ class Session final : private coroutine::Timer {
   detail::SessionTable* table_;  // Null once it has ended.
   const std::uint64_t number_;
   const std::string token_;
-  const Principal principal_;
+  Principal principal_;  // As of the last login.
   Socket* socket_ = nullptr;
   std::deque<Pushed> ring_;  // Not acknowledged.
   std::size_t ring_bytes_ = 0;
@@ -164,6 +189,8 @@ class Session final : private coroutine::Timer {
   std::uint64_t sent_number_ = 0;  // The last one that the connection was sent, or told as lost.
   std::uint64_t acknowledged_number_ = 0;
   std::uint64_t lost_count_ = 0;
+  detail::TokenBucket calls_;
+  detail::TokenBucket bytes_;
   std::uint64_t attached_count_ = 0;
   std::list<Session*>::iterator place_among_waiting_ = {};
   bool is_waiting_ = false;

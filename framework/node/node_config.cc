@@ -265,7 +265,8 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "`listen`.");
   section.field("origins", value.origins,
                 "The origins of web pages whose scripts may call over HTTP and by WebSocket; * "
-                "stands for all. Pages of the host itself may use WebSockets anyway.",
+                "stands for all. Pages of the node's own address, or localhost, may use "
+                "WebSockets anyway.",
                 config::where(check_origin, "https://game.example, or *"));
   section.moved("http_origins", "node.clients.origins");
   section.field("public_methods_only", value.public_methods_only,

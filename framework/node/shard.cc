@@ -48,7 +48,9 @@ rpc::Server::Options rpc_options(const NodeConfig& node) {
           .calls_per_principal_max = config.calls_per_principal_max,
           .client_bytes_max = config.memory_max.count / node.shard_count(),
           .sessions = {.patience =
-                           std::chrono::ceil<std::chrono::milliseconds>(config.session_patience)},
+                           std::chrono::ceil<std::chrono::milliseconds>(config.session_patience),
+                       .count_max = rpc::SessionOptions{}.count_max / node.shard_count(),
+                       .bytes_max = rpc::SessionOptions{}.bytes_max / node.shard_count()},
           .stack_sizes = stack_sizes(node.stacks)};
 }
 

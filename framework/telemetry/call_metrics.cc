@@ -65,6 +65,15 @@ void collect_sessions(const rpc::SessionCounts& sessions, MetricWriter& out) {
               sessions.expired_count);
   out.counter("corolane_sessions_kicked_total", "Sessions that the server ended.", {},
               sessions.kicked_count);
+  constexpr std::string_view above_rate_help =
+      "Calls above the rate of their session: `slowed` were served, `refused` were not, "
+      "`disconnected` ended the connection.";
+  out.counter("corolane_session_calls_above_rate_total", above_rate_help, {{"outcome", "slowed"}},
+              sessions.slowed_count);
+  out.counter("corolane_session_calls_above_rate_total", above_rate_help, {{"outcome", "refused"}},
+              sessions.limited_count);
+  out.counter("corolane_session_calls_above_rate_total", above_rate_help,
+              {{"outcome", "disconnected"}}, sessions.flooded_count);
   out.counter("corolane_session_pushes_lost_total",
               "Pushes that clients were told of as gaps: they were away for too long, or read too "
               "slowly.",

@@ -67,6 +67,7 @@ class HostStream final : public net::Stream {
   void resume_reading() override;
   Result<void> write_all(std::span<const std::byte> bytes, Deadline deadline) override;
   Result<void> try_write(std::span<const std::byte> bytes) override;
+  Result<void> append(std::span<const std::byte> bytes) override { return send(bytes); }
   Result<void> flush(Deadline deadline) override;
   void finish_writing() override;
   void close() override;

@@ -57,7 +57,8 @@ class PushSink {
   // There is a connection: with the session of the last one, or with a new one, whose pushes begin
   // at 1; what was pushed meanwhile over the former session is lost.
   virtual void on_session(bool is_resumed) = 0;
-  // The server has ended the session, and the next call begins another one.
+  // The client does not connect any more by itself: the server has ended the session, or refuses
+  // it. A later call tries again.
   virtual void on_end(const Error& reason) { static_cast<void>(reason); }
 
  protected:

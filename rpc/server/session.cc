@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A session and the table of all: what is kept for a client, and what its connection is sent.
 #include "rpc/session.h"
 
 #include <algorithm>
@@ -23,6 +24,11 @@ constexpr Duration room_interval = 100ms;
 // What a push in the ring takes beside its bytes.
 constexpr std::size_t push_overhead_bytes = 64;
 
+// How far ahead of its rate a client is refused, and disconnected. One read may bring what it has
+// sent before it was slowed.
+constexpr double refusal_debt_seconds = 1;
+constexpr double flood_debt_seconds = 2;
+
 std::size_t size_of(const Session::Pushed& push) { return push.bytes.size() + push_overhead_bytes; }
 
 }  // namespace
@@ -33,7 +39,9 @@ Session::Session(detail::SessionTable& table, std::uint64_t number, std::string 
       table_(&table),
       number_(number),
       token_(std::move(token)),
-      principal_(std::move(principal)) {}
+      principal_(std::move(principal)),
+      calls_(table.options_.calls_per_second_max),
+      bytes_(table.options_.bytes_per_second_max) {}
 
 Session::~Session() { check(ended_by_.has_value(), "a session ends before it is destroyed"); }
 
@@ -61,7 +69,7 @@ Result<void> Session::push(const google::protobuf::MessageLite& message) {
   ring_.push_back(std::move(push));
   send_rest();
   while (ring_.size() > options.ring_count_max || ring_bytes_ > options.ring_bytes_max ||
-         (table_->ring_bytes_ > options.bytes_max && ring_.size() > 1)) {
+         (table_->ring_bytes_ > options.bytes_max && !ring_.empty())) {
     drop_oldest();
   }
   return {};
@@ -118,9 +126,12 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
   return {};
 }
 
-void Session::detach(const Socket& socket) {
+void Session::detach(const Socket& socket, bool is_known) {
   if (socket_ != &socket) return;
   socket_ = nullptr;
+  if (!is_known && last_number_ == 0 && end_functions_.empty()) {
+    return end(Error(Code::cancelled, "its client has left"));
+  }
   begin_waiting();
 }
 
@@ -144,6 +155,24 @@ Result<void> Session::acknowledge(const Socket& socket, std::uint64_t number) {
   forget_through(number);
   send_rest();
   return {};
+}
+
+Session::Judgement Session::judge(std::size_t call_count, std::size_t bytes, TimePoint time) {
+  calls_.take(static_cast<double>(call_count), time);
+  bytes_.take(static_cast<double>(bytes), time);
+  const double debt = std::max(calls_.debt_seconds(), bytes_.debt_seconds());
+  if (debt == 0 || ended_by_) return {};
+  if (debt > flood_debt_seconds) {
+    ++table_->counts_.flooded_count;
+    return {.verdict = Verdict::disconnect};
+  }
+  const auto pause = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(debt));
+  if (debt > refusal_debt_seconds && call_count > 0) {
+    ++table_->counts_.limited_count;
+    return {.verdict = Verdict::refuse, .pause = pause};
+  }
+  ++table_->counts_.slowed_count;
+  return {.verdict = Verdict::slow, .pause = pause};
 }
 
 void Session::on_time() {
@@ -185,6 +214,7 @@ SessionTable::Found SessionTable::find_or_begin(std::string_view token,
     const auto found = sessions_.find(std::string(token));
     if (found != sessions_.end() && found->second->principal().id == principal.id) {
       ++counts_.resumed_count;
+      found->second->principal_ = principal;
       return {.session = found->second, .is_resumed = true};
     }
     ++counts_.refused_count;

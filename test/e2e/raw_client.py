@@ -9,7 +9,9 @@ import struct
 
 HEADER = struct.Struct("<IBBBBQQII")
 HELLO_MAGIC = 0x454E414C4F524F43
-TYPES = "_ hello request reply cancel bye auth item window ping pong go_away end".split()
+TYPES = (
+    "_ hello request reply cancel bye auth item window ping pong go_away end push push_gap push_ack"
+).split()
 NOT_EXECUTED = 2
 RESOURCE_EXHAUSTED = 8
 FAILED_PRECONDITION = 9

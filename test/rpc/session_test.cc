@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -70,11 +71,18 @@ class SessionTest : public testing::Test {
   void start(const SessionOptions& options) {
     client_.reset();
     server_.reset();
+    start_server(options);
+  }
+  void start_server(const SessionOptions& options) {
     server_ = std::make_unique<Server>(network_, Server::Options{.sessions = options});
     ASSERT_TRUE(server_->add(service_, Server::Audience::everybody));
     server_->add_filter(lobby_.filter());
     const auto login = [](std::string_view token, const LoginPeer&) -> Result<Principal> {
-      return Principal{.id = std::string(token)};
+      // "alice", or "alice moderator".
+      const std::size_t space = token.find(' ');
+      Principal principal{.id = std::string(token.substr(0, space))};
+      if (space != token.npos) principal.roles.emplace_back(token.substr(space + 1));
+      return principal;
     };
     ASSERT_TRUE(server_->listen(endpoint_, {.door = Door::clients, .login = login}));
   }
@@ -192,6 +200,71 @@ TEST_F(SessionTest, SessionsOfTwoClientsAreApart) {
   EXPECT_THAT(other.lines, ElementsAre("begun", "1 to the second"));
 }
 
+TEST_F(SessionTest, AServerThatDrainsDoesNotDisturbTheSessionOfTheNextOne) {
+  connect();
+  const auto former = lobby_.last;
+  for (const char* const text : {"one", "two", "three"}) push(text);
+  settle();
+  auto sleeping = coroutine::spawn("sleeper", [&] {
+    test::SleepRequest request;
+    request.set_milliseconds(1'000);
+    return test::EchoClient(*client_).sleep(request);
+  });
+  settle();
+  auto stopping = coroutine::spawn("stop", [&, server = std::move(server_)]() mutable {
+    return server->stop(Deadline::after(5s));
+  });
+  settle();
+  start_server({});
+  ASSERT_TRUE(coroutine::sleep_for(200ms));
+  EXPECT_TRUE(test::EchoClient(*client_).echo(test::make_echo("hello")));
+  EXPECT_TRUE(former->push(test::make_echo("of the former session")));
+  push("of the next session");
+  EXPECT_TRUE(sleeping.join(Deadline::after(10s)));
+  EXPECT_TRUE(stopping.join(Deadline::after(10s)));
+  settle();
+  EXPECT_THAT(log_.lines,
+              ElementsAre("begun", "1 one", "2 two", "3 three", "begun", "1 of the next session"));
+  EXPECT_TRUE(client_->is_connected());
+}
+
+TEST_F(SessionTest, AServerMayNotPushToAClientWithoutASession) {
+  const net::Endpoint place{.address = "server", .port = 3};
+  auto listener = network_.listen(place).value();
+  Client client(network_, {place.address, place.port}, {});
+  auto call = coroutine::spawn(
+      "call", [&] { return test::EchoClient(client).echo(test::make_echo("hello")); });
+  test::RawPeer server(listener->accept(Deadline::after(1s)).value());
+  server.say_hello({});
+  EXPECT_TRUE(server.receive());
+  server.send({.type = FrameType::push, .call_id = 1}, "unasked");
+  EXPECT_THAT(call.join(Deadline::after(1s)), test::fails_with(Code::invalid_argument));
+}
+
+TEST_F(SessionTest, AServerWithoutSessionsSaysSoToTheSink) {
+  const net::Endpoint place{.address = "server", .port = 3};
+  Server nodes(network_, {});
+  ASSERT_TRUE(nodes.add(service_));
+  ASSERT_TRUE(nodes.listen(place, {.door = Door::nodes}));
+  Client client(network_, {place.address, place.port}, {.pushes = &log_});
+  EXPECT_TRUE(test::EchoClient(client).echo(test::make_echo("hello")));
+  EXPECT_THAT(log_.lines, ElementsAre(StartsWith("ended unimplemented")));
+}
+
+TEST_F(SessionTest, AResumedSessionHasThePrincipalOfTheLastLogin) {
+  std::string token = "alice moderator";
+  client_ = std::make_unique<Client>(
+      network_, net::HostPort{endpoint_.address, endpoint_.port},
+      Client::Options{.token = [&] { return Result<std::string>(token); }, .pushes = &log_});
+  EXPECT_TRUE(test::EchoClient(*client_).echo(test::make_echo("hello")));
+  EXPECT_TRUE(session().principal().has_role("moderator"));
+  token = "alice";
+  cut();
+  settle();
+  EXPECT_THAT(log_.lines, ElementsAre("begun", "resumed"));
+  EXPECT_FALSE(session().principal().has_role("moderator"));
+}
+
 TEST_F(SessionTest, AClientWithoutASinkHasNoSession) {
   Client plain(network_, {endpoint_.address, endpoint_.port}, {});
   EXPECT_TRUE(test::EchoClient(plain).echo(test::make_echo("hello")));
@@ -298,6 +371,14 @@ TEST_F(RawSessionTest, AClientThatForgetsWhatItHasIsToldAGap) {
   EXPECT_EQ(next(again), "push 3");
 }
 
+TEST_F(RawSessionTest, ASessionThatNobodyKnowsEndsWithItsSocket) {
+  {
+    auto peer = open("alice");
+  }
+  settle();
+  EXPECT_EQ(server_->statistics().sessions.session_count, 0u);
+}
+
 TEST_F(RawSessionTest, ASocketThatBreaksInTheHandshakeLeavesASessionThatExpires) {
   {
     test::RawPeer peer(network_);
@@ -377,6 +458,44 @@ TEST_F(RawSessionTest, AllRingsTogetherAreBounded) {
   }
   EXPECT_LE(server_->statistics().sessions.ring_bytes, 11'000u);
   EXPECT_GE(session().statistics().ring_count, 1u);
+}
+
+TEST_F(RawSessionTest, AClientAboveItsRateIsSlowedThenRefusedThenDisconnected) {
+  start({.calls_per_second_max = 10});
+  auto peer = open("alice");
+  const TimePoint begin = now();
+  // Each outcome is "ok", or the code of the error.
+  const auto outcomes = [&](std::uint64_t first, std::uint64_t last) {
+    std::vector<std::string> all;
+    for (std::uint64_t id = first; id <= last; ++id) {
+      const auto frame = peer.receive(10s);
+      if (!frame) return all;
+      all.push_back(frame->header.code == 0
+                        ? "ok"
+                        : std::string(to_string(code_from_number(frame->header.code))));
+    }
+    return all;
+  };
+  // Ten at once, one that slows it for a tenth of a second, and then eleven in one read.
+  for (std::uint64_t id = 1; id <= 22; ++id) peer.call("hello", id);
+  const auto first = outcomes(1, 22);
+  EXPECT_EQ(std::ranges::count(first, "ok"), 21);
+  EXPECT_EQ(std::ranges::count(first, "resource_exhausted"), 1);
+  EXPECT_LT(now() - begin, 1s) << "what has been read is served";
+  // Nothing more is read until it is within the rate.
+  peer.call("hello", 23);
+  EXPECT_THAT(outcomes(23, 23), ElementsAre("ok"));
+  EXPECT_GE(now() - begin, 1s);
+  const auto counts = server_->statistics().sessions;
+  EXPECT_EQ(counts.limited_count, 1u);
+  EXPECT_GE(counts.slowed_count, 10u);
+
+  for (std::uint64_t id = 24; id <= 90; ++id) peer.call("hello", id);
+  EXPECT_EQ(peer.receive_bye().code(), Code::resource_exhausted);
+  EXPECT_EQ(server_->statistics().sessions.flooded_count, 1u);
+  // Another connection of the session does not make it forget.
+  auto again = open("alice", hello_.session());
+  EXPECT_TRUE(hello_.is_resumed());
 }
 
 TEST_F(RawSessionTest, APushAboveTheRingIsRefused) {

@@ -127,8 +127,9 @@ Result<void> Client::Impl::start_connecting() {
 void Client::Impl::keep_connecting() {
   while (!closed_) {
     auto connected = connect_once();
-    if (connected) break;
-    last_failure_ = std::move(connected.error());
+    if (connected && is_connected()) break;
+    // The server may have asked us to leave at once.
+    last_failure_ = connected ? Error(Code::unavailable, "the server drains") : connected.error();
     ++failed_count_;
     ++failed_attempt_count_;
     const Duration delay =
@@ -136,7 +137,10 @@ void Client::Impl::keep_connecting() {
     next_attempt_at_ = now() + delay;
     waiting_.pulse();
     const bool keeps_trying = options_.pushes != nullptr && !is_lasting(*last_failure_);
-    if (is_hopeless() && !keeps_trying) break;
+    if (is_hopeless() && !keeps_trying) {
+      if (options_.pushes != nullptr) options_.pushes->on_end(*last_failure_);
+      break;
+    }
     if (!coroutine::sleep_for(delay)) break;
   }
   is_connecting_ = false;
@@ -191,12 +195,17 @@ void Client::Impl::opened(detail::ClientConnection& connection) {
   handshake_ended_.set();
   waiting_.pulse();
   if (options_.pushes == nullptr) return;
+  if (connection.session().empty()) {
+    return options_.pushes->on_end(Error(Code::unimplemented, "the server keeps no sessions"));
+  }
   if (!connection.is_resumed()) received_push_ = 0;
   session_ = connection.session();
   options_.pushes->on_session(connection.is_resumed());
 }
 
-void Client::Impl::pushed(const Frame& frame) {
+void Client::Impl::pushed(detail::ClientConnection& connection, const Frame& frame) {
+  // A former server may still answer calls while another one has begun a session.
+  if (options_.pushes == nullptr || connection.session() != session_) return;
   const std::uint64_t number = frame.header.call_id;
   if (number <= received_push_ || closed_) return;  // It has come before.
   const bool is_gap = frame.header.type == FrameType::push_gap;
@@ -223,7 +232,7 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   // then the next call does.
   if (reason == nullptr || !is_lasting(*reason)) {
     static_cast<void>(start_connecting());
-  } else if (options_.pushes != nullptr) {
+  } else if (options_.pushes != nullptr && !is_connecting_) {
     session_.clear();
     received_push_ = 0;
     options_.pushes->on_end(*reason);

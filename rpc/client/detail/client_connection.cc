@@ -211,15 +211,17 @@ Result<void> ClientConnection::on_open() {
 // One acknowledgement for all pushes that have arrived at once.
 void ClientConnection::on_pause() {
   if (!std::exchange(owes_acknowledgement_, false)) return;
-  send_text({.type = FrameType::push_ack, .call_id = host_.received_push()}, "");
+  append_text({.type = FrameType::push_ack, .call_id = received_push_}, "");
 }
 
 Result<void> ClientConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
     case FrameType::push:
     case FrameType::push_gap:
+      if (session().empty()) break;
       owes_acknowledgement_ = true;
-      host_.pushed(frame);
+      received_push_ = std::max(received_push_, frame.header.call_id);
+      host_.pushed(*this, frame);
       return {};
     case FrameType::reply: {
       PendingCall* const call = pending_.take(frame.header.call_id);
@@ -251,8 +253,9 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
       start_leaving();
       return {};
     default:
-      return Error(Code::invalid_argument, "a server sends replies and items only");
+      break;
   }
+  return Error(Code::invalid_argument, "a server sends replies and items only");
 }
 
 Error ClientConnection::too_large(const Frame& frame) const {

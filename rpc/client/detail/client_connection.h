@@ -33,9 +33,7 @@ class ClientConnection final : public Connection {
     // lost.
     virtual void ended(ClientConnection& connection, const Error* reason) = 0;
     // A push, or a gap, has arrived.
-    virtual void pushed(const Frame& frame) = 0;
-    // The number of the last push that has arrived.
-    virtual std::uint64_t received_push() const = 0;
+    virtual void pushed(ClientConnection& connection, const Frame& frame) = 0;
     // Called last: it is lost, and no task is inside a call. May be destroyed in the next turn.
     virtual void over(ClientConnection& connection) = 0;
 
@@ -111,7 +109,8 @@ class ClientConnection final : public Connection {
   PendingCalls pending_;
   std::size_t task_count_ = 0;  // Tasks inside its calls.
   bool owes_acknowledgement_ = false;
-  bool is_leaving_ = false;  // The server has said go_away.
+  std::uint64_t received_push_ = 0;  // The last one over this connection.
+  bool is_leaving_ = false;          // The server has said go_away.
   bool closes_when_idle_ = false;
   std::optional<Error> lost_;
 };

@@ -94,8 +94,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void opened(detail::ClientConnection& connection) override;
   void ended(detail::ClientConnection& connection, const Error* reason) override;
   void over(detail::ClientConnection& connection) override;
-  void pushed(const Frame& frame) override;
-  std::uint64_t received_push() const override { return received_push_; }
+  void pushed(detail::ClientConnection& connection, const Frame& frame) override;
 
   Duration delay_after(Duration first, Duration longest, int failed_count);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "coroutine/scheduler.h"
 #include "net/crypto.h"
 #include "rpc/server/detail/call.h"
 #include "rpc/wire/request_extension.h"
@@ -52,7 +53,8 @@ ServerConnection::ServerConnection(Host& host, std::uint64_t id,
     : Connection(std::move(stream), std::move(handshake), limits),
       host_(host),
       id_(id),
-      rules_(rules) {
+      rules_(rules),
+      slowdown_(this->stream()) {
   door_ = rules.door;
   peer_ = to_string(this->stream().peer_endpoint());
 }
@@ -133,7 +135,9 @@ void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
 }
 
 void ServerConnection::ask_to_leave() {
-  if (is_open() && !has_left_) send_text({.type = FrameType::go_away}, "");
+  if (!is_open() || has_left_) return;
+  // The client may be slow to read its pushes.
+  append_text({.type = FrameType::go_away}, "");
 }
 
 void ServerConnection::cancel_streams() {
@@ -163,6 +167,7 @@ void ServerConnection::end_login() {
 
 void ServerConnection::logged_in(Result<Principal> principal) {
   end_login();
+  if (!awaits_answer()) return;
   if (!principal) return say_bye(principal.error());
   principal_ = *std::move(principal);
   of_principal = host_.principals().enter(principal_.id);
@@ -177,6 +182,7 @@ void ServerConnection::logged_in(Result<Principal> principal) {
 // A session has its push numbers from its beginning on; nodes keep none.
 void ServerConnection::find_session() {
   if (!handshake().keeps_session() || door_ != Door::clients) return;
+  if (!handshake().is_done()) return;  // It still has to prove that it knows a key.
   auto found = host_.sessions().find_or_begin(handshake().session(), principal_);
   session_ = std::move(found.session);
   received_push_ = found.is_resumed ? handshake().received_push() : 0;
@@ -202,16 +208,42 @@ Result<void> ServerConnection::on_open() {
   return host_.sessions().attach(*session_, *this, received_push_);
 }
 
+void ServerConnection::Slowdown::begin(Duration time) {
+  stream_.pause_reading();
+  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(time));
+}
+
+Result<bool> ServerConnection::is_within_rate(const Frame& frame, std::size_t call_count) {
+  if (session_ == nullptr) return true;
+  using Verdict = SessionTable::Verdict;
+  const auto judgement = host_.sessions().judge(
+      *session_, call_count, frame_header_size + frame.header.payload_size, heard_at());
+  if (judgement.verdict == Verdict::serve) return true;
+  const Error reason(Code::resource_exhausted, "this client is above the rate of its session");
+  if (judgement.verdict == Verdict::disconnect) return reason;
+  slowdown_.begin(judgement.pause);
+  if (judgement.verdict == Verdict::slow) return true;
+  const auto retry_after = std::chrono::ceil<std::chrono::milliseconds>(judgement.pause);
+  if (frame.header.call_id != 0) {
+    refuse(frame.header.call_id, Error(reason).with_retry_after(retry_after));
+  }
+  return false;
+}
+
 Result<void> ServerConnection::on_frame(const Frame& frame) {
   switch (frame.header.type) {
     case FrameType::request:
       if (has_left_) return Error(Code::invalid_argument, "a request arrived after go_away");
+      if (auto is_served = is_within_rate(frame, 1); !is_served || !*is_served) {
+        return is_served ? Result<void>() : is_served.error();
+      }
       host_.serve(*this, frame);
       return {};
     case FrameType::cancel:
       if (Call* const call = find(frame.header.call_id)) call->cancel();
       return {};
     case FrameType::item:
+      if (auto is_served = is_within_rate(frame, 0); !is_served) return is_served.error();
       if (Call* const call = find(frame.header.call_id)) return call->take_item(frame);
       return {};
     case FrameType::end:
@@ -241,9 +273,12 @@ Call* ServerConnection::find(std::uint64_t call_id) const {
 }
 
 void ServerConnection::on_lost(const Error&) {
+  slowdown_.end();
   if (login_) login_.cancel();
   end_login();
-  if (session_ != nullptr) host_.sessions().detach(*session_, *this);
+  // Nobody else knows a session that only its table and this connection hold.
+  const bool is_known = session_.use_count() > 2;
+  if (session_ != nullptr) host_.sessions().detach(*session_, *this, is_known);
   // A copy, since calls that have not begun leave the list.
   for (Call* const call : std::vector(calls_)) {
     // No caller waits for the end of a one-way call, so it runs on.

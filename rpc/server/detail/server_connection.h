@@ -98,6 +98,8 @@ class ServerConnection final : public Connection, public Caller, private Session
                   Deadline deadline) override;
   Result<bool> on_hello() override;
   void end_login();
+  // Whether to serve a frame of that many calls, 0 or 1; otherwise it is answered.
+  Result<bool> is_within_rate(const Frame& frame, std::size_t call_count);
   void find_session();
   bool send_push(const Session::Pushed& push) override;
   bool send_gap(std::uint64_t number) override;
@@ -116,6 +118,19 @@ class ServerConnection final : public Connection, public Caller, private Session
   std::vector<Call*> calls_;
   std::vector<std::uint64_t> call_ids_;  // Their ids, contiguous: a cancel searches it.
   std::uint64_t ended_call_count_ = 0;
+  // Reads no more of a client that is ahead of its rate, for a time.
+  class Slowdown final : private coroutine::Timer {
+   public:
+    explicit Slowdown(net::Stream& stream)
+        : Timer([](Timer& timer) { static_cast<Slowdown&>(timer).stream_.resume_reading(); }),
+          stream_(stream) {}
+    void begin(Duration time);
+    void end() { Timer::cancel(); }
+
+   private:
+    net::Stream& stream_;
+  };
+  Slowdown slowdown_;
   std::uint64_t received_push_ = 0;  // By the client, before it resumed.
   bool has_left_ = false;
   bool closed_ = false;

@@ -37,9 +37,17 @@ class SessionTable {
   Result<void> attach(Session& session, Session::Socket& socket, std::uint64_t received_number) {
     return session.attach(socket, received_number);
   }
-  void detach(Session& session, const Session::Socket& socket) { session.detach(socket); }
+  void detach(Session& session, const Session::Socket& socket, bool is_known) {
+    session.detach(socket, is_known);
+  }
   Result<void> acknowledge(Session& session, const Session::Socket& socket, std::uint64_t number) {
     return session.acknowledge(socket, number);
+  }
+
+  using Verdict = Session::Verdict;
+  Session::Judgement judge(Session& session, std::size_t call_count, std::size_t bytes,
+                           TimePoint time) {
+    return session.judge(call_count, bytes, time);
   }
 
   // Ends all sessions that have no connection, and makes the others end with theirs.

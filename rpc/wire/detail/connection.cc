@@ -116,9 +116,16 @@ void Connection::send_text(FrameHeader&& header, std::string_view text,
 }
 
 Result<void> Connection::try_send_text(FrameHeader&& header, std::string_view text) {
+  // A frame that does not fit would be built for nothing.
+  if (auto room = stream_->try_write({}); !room) return room;
   auto written = stream_->try_write(text_frame(*stream_, header, text, {}));
   if (written) sent_bytes_ += frame_header_size + text.size();
   return written;
+}
+
+void Connection::append_text(FrameHeader&& header, std::string_view text) {
+  sent_bytes_ += frame_header_size + text.size();
+  static_cast<void>(stream_->append(text_frame(*stream_, header, text, {})));
 }
 
 void Connection::say_bye(const Error& reason) {
@@ -126,8 +133,8 @@ void Connection::say_bye(const Error& reason) {
   state_ = State::leaving;
   on_lost(reason);
   if (state_ == State::ended) return;
-  send_text({.type = FrameType::bye, .code = static_cast<std::uint8_t>(reason.code())},
-            reason.message());
+  append_text({.type = FrameType::bye, .code = static_cast<std::uint8_t>(reason.code())},
+              reason.message());
   if (state_ == State::ended) return;
   stream_->finish_writing();
   coroutine::Scheduler::current().timers().arm(*this, Deadline::after(leave_time_max));

@@ -66,6 +66,9 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   // sends nothing then.
   Result<void> try_send_text(FrameHeader&& header, std::string_view text);
 
+  // The same above the high-water mark as well, for a few bytes that the peer must have.
+  void append_text(FrameHeader&& header, std::string_view text);
+
   // Ends the connection: calls on_lost() at once. Unless that calls close(), as a client's does,
   // sends the reason to the peer and closes once the peer has read it, after a second at the
   // latest.
@@ -93,6 +96,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
   ~Connection() = default;
   // Answers the hello of a client for which on_hello() has returned false.
   void accept();
+  // A hello for which on_hello() has returned false is not answered yet.
+  bool awaits_answer() const { return state_ == State::begins && has_hello_to_answer_; }
   Handshake& handshake() { return handshake_; }
 
  private:

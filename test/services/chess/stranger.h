@@ -281,7 +281,8 @@ class Stranger {
             (answer.status == 200 && answer.body.contains(R"({"error":{"code":"unauthenticated")"));
         // That a public method is called in another way is no secret.
         const bool is_public = generated_methods().for_clients.contains(name);
-        const bool is_another_way = is_public && (answer.status == 405 || answer.status == 415);
+        const bool is_another_way =
+            is_public && (answer.status == 405 || answer.status == 406 || answer.status == 415);
         if (!is_missing && !is_shut_out && !is_another_way) return true;
       }
     }

@@ -37,8 +37,7 @@ class RecordingClient final : public ClientConnection::Host {
     events.emplace_back(reason == nullptr ? "asked to leave" : "lost");
     if (reason != nullptr) lost = *reason;
   }
-  void pushed(const rpc::Frame&) override { events.emplace_back("pushed"); }
-  std::uint64_t received_push() const override { return 0; }
+  void pushed(ClientConnection&, const rpc::Frame&) override { events.emplace_back("pushed"); }
   void over(ClientConnection& connection) override {
     EXPECT_EQ(connection.pending_count(), 0u);
     events.emplace_back("over");
