@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "coroutine/base/text.h"
@@ -24,6 +25,10 @@ std::unexpected<WebSocketViolation> violation(std::uint16_t code, std::string re
   return std::unexpected(WebSocketViolation{.code = code, .reason = std::move(reason)});
 }
 
+std::unexpected<WebSocketViolation> too_long(std::size_t bytes_max) {
+  return violation(too_big, "a message of more than " + std::to_string(bytes_max) + " bytes");
+}
+
 unsigned to_number(std::byte byte) { return std::to_integer<unsigned>(byte); }
 
 std::uint64_t big_endian(std::span<const std::byte> bytes) {
@@ -33,6 +38,12 @@ std::uint64_t big_endian(std::span<const std::byte> bytes) {
 }
 
 bool is_opcode(unsigned number) { return number <= 2 || (number >= 8 && number <= 10); }
+
+// RFC 7692, section 6: the first frame of a data message alone may have its first reserved bit set.
+bool begins_deflated(unsigned first) {
+  const unsigned opcode = first & 0x0f;
+  return (first & 0x70) == 0x40 && (opcode == 1 || opcode == 2);
+}
 
 // The size of a header, by its second byte.
 std::size_t header_size(std::byte second) {
@@ -52,12 +63,16 @@ WebSocketDecoder::Step WebSocketDecoder::next(WebSocketEvent& event) {
       auto whole = read_header();
       if (!whole || !*whole) return whole;
     }
-    if (limits_.gives_pieces && !is_control()) {
+    if (is_inflating()) {
+      auto inflated = inflate_payload(event);
+      if (!inflated || !*inflated) return inflated;
+    } else if (limits_.gives_pieces && !is_control()) {
       if (input_.empty() && payload_taken_ < payload_size_) return false;
       read_piece(event);
       return true;
+    } else if (!read_payload(event)) {
+      return false;
     }
-    if (!read_payload(event)) return false;
     auto whole = finish_frame(event);
     if (!whole || *whole) return whole;
   }
@@ -88,9 +103,14 @@ WebSocketDecoder::Step WebSocketDecoder::take_header() {
   if (length == 127) payload_size_ = big_endian(header.subspan(2, 8));
   if (is_masked_) std::ranges::copy(header.last<4>(), mask_.begin());
 
-  if ((first & 0x70) != 0) return violation(protocol_error, "a reserved bit is set");
   if (!is_opcode(first & 0x0f)) return violation(protocol_error, "an unknown opcode");
   opcode_ = static_cast<WebSocketOpcode>(first & 0x0f);
+  if ((first & 0x70) != 0) {
+    if (!inflates_ || !begins_deflated(first)) {
+      return violation(protocol_error, "a reserved bit is set");
+    }
+    message_is_deflated_ = true;
+  }
   if (is_masked_ != expects_mask_) {
     return violation(protocol_error,
                      expects_mask_ ? "a client masks its frames" : "a server masks no frame");
@@ -120,9 +140,25 @@ WebSocketDecoder::Step WebSocketDecoder::check_data_header() {
     return violation(too_big, "a message of more than " +
                                   std::to_string(limits_.fragment_count_max) + " fragments");
   }
+  if (message_is_deflated_) return check_deflated_size();
   if (payload_size_ > limits_.message_bytes_max - message_.size()) {
-    return violation(
-        too_big, "a message of more than " + std::to_string(limits_.message_bytes_max) + " bytes");
+    return too_long(limits_.message_bytes_max);
+  }
+  return true;
+}
+
+// Blocks may be empty: a peer could otherwise keep us busy for ever, for no payload at all. The
+// worst that an encoder makes of a payload is a little larger than it.
+WebSocketDecoder::Step WebSocketDecoder::check_deflated_size() {
+  constexpr std::uint64_t overhead = 1024;
+  if (opcode_ != WebSocketOpcode::continuation) deflated_size_ = 0;
+  const std::uint64_t limit = limits_.message_bytes_max;
+  if (payload_size_ > std::numeric_limits<std::uint64_t>::max() / 2 - deflated_size_) {
+    return too_long(limits_.message_bytes_max);
+  }
+  deflated_size_ += payload_size_;
+  if (deflated_size_ > overhead && (deflated_size_ - overhead) / 2 > limit) {
+    return too_long(limits_.message_bytes_max);
   }
   return true;
 }
@@ -180,6 +216,46 @@ void WebSocketDecoder::collect(std::span<const std::byte> bytes) {
   payload_taken_ += bytes.size();
 }
 
+// Inflates what has arrived of the frame. The payload of the last one is left in `event`.
+WebSocketDecoder::Step WebSocketDecoder::inflate_payload(WebSocketEvent& event) {
+  if (inflation_ == nullptr) inflation_ = WebSocketInflation::lend();
+  const auto left = payload_size_ - payload_taken_;
+  auto bytes = input_.first(std::min<std::uint64_t>(left, input_.size()));
+  input_ = input_.subspan(bytes.size());
+  while (!bytes.empty()) {
+    auto piece = bytes.first(std::min(bytes.size(), scratch_bytes));
+    bytes = bytes.subspan(piece.size());
+    const std::uint64_t offset = payload_taken_;
+    payload_taken_ += piece.size();
+    if (is_masked_) {
+      apply_websocket_mask(piece, mask_, offset, scratch.data());
+      piece = std::span(scratch).first(piece.size());
+    }
+    auto inflated = check_inflated(inflation_->put(piece, limits_.message_bytes_max));
+    if (!inflated) return inflated;
+  }
+  if (payload_taken_ < payload_size_) return false;
+  return is_final_ ? finish_inflation(event) : true;
+}
+
+WebSocketDecoder::Step WebSocketDecoder::finish_inflation(WebSocketEvent& event) {
+  auto inflated = check_inflated(inflation_->finish(limits_.message_bytes_max));
+  if (!inflated) return inflated;
+  event.payload = inflation_->content();
+  WebSocketInflation::give_back(std::move(inflation_));
+  message_is_deflated_ = false;
+  return true;
+}
+
+WebSocketDecoder::Step WebSocketDecoder::check_inflated(WebSocketInflation::Outcome outcome) {
+  if (outcome != WebSocketInflation::Outcome::good) inflation_.reset();
+  if (outcome == WebSocketInflation::Outcome::too_long) return too_long(limits_.message_bytes_max);
+  if (outcome == WebSocketInflation::Outcome::invalid) {
+    return violation(bad_data, "a message that does not inflate");
+  }
+  return true;
+}
+
 WebSocketDecoder::Step WebSocketDecoder::finish_frame(WebSocketEvent& event) {
   in_payload_ = false;
   event.opcode = opcode_;
@@ -195,8 +271,10 @@ WebSocketDecoder::Step WebSocketDecoder::finish_frame(WebSocketEvent& event) {
 
 std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_size,
                                     const WebSocketMask* mask,
-                                    std::span<std::byte, websocket_header_bytes_max> header) {
+                                    std::span<std::byte, websocket_header_bytes_max> header,
+                                    bool is_deflated) {
   header[0] = std::byte{0x80} | static_cast<std::byte>(opcode);
+  if (is_deflated) header[0] |= std::byte{0x40};
   std::size_t extended = 0;
   std::byte length = static_cast<std::byte>(payload_size);
   if (payload_size > 0xffff) {

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "net/detail/byte_buffer.h"
+#include "net/websocket/detail/websocket_deflate.h"
 
 namespace corolane::net::detail {
 
@@ -49,9 +51,11 @@ class WebSocketDecoder {
     bool gives_pieces = false;
   };
 
-  // `expects_mask` is true on a server: clients mask their frames, servers do not.
-  WebSocketDecoder(bool expects_mask, const Limits& limits)
-      : limits_(limits), expects_mask_(expects_mask) {}
+  // `expects_mask` is true on a server: clients mask their frames, servers do not. `inflates` is
+  // true when both ends have agreed on permessage-deflate: events have inflated payloads, to which
+  // the limit applies.
+  WebSocketDecoder(bool expects_mask, const Limits& limits, bool inflates = false)
+      : limits_(limits), expects_mask_(expects_mask), inflates_(inflates) {}
 
   // Passes input. It must stay valid until it is used up or taken back with rest().
   void feed(std::span<const std::byte> bytes) { input_ = bytes; }
@@ -70,20 +74,27 @@ class WebSocketDecoder {
   Step read_header();
   Step take_header();
   Step check_data_header();
+  Step check_deflated_size();
   bool read_payload(WebSocketEvent& event);
   void read_piece(WebSocketEvent& event);
   void collect(std::span<const std::byte> bytes);
-  std::expected<bool, WebSocketViolation> finish_frame(WebSocketEvent& event);
+  Step inflate_payload(WebSocketEvent& event);
+  Step finish_frame(WebSocketEvent& event);
+  Step finish_inflation(WebSocketEvent& event);
+  Step check_inflated(WebSocketInflation::Outcome outcome);
 
   bool is_control() const { return opcode_ >= WebSocketOpcode::close; }
+  bool is_inflating() const { return message_is_deflated_ && !is_control(); }
 
   const Limits limits_;
   const bool expects_mask_;
+  const bool inflates_;
   std::span<const std::byte> input_;
 
   std::array<std::byte, 14> header_;
   std::uint8_t header_size_ = 0;  // How many bytes of it have arrived.
   bool in_payload_ = false;
+  bool message_is_deflated_ = false;  // False between messages.
 
   // The current frame, while its payload arrives.
   WebSocketOpcode opcode_ = WebSocketOpcode::continuation;
@@ -98,14 +109,18 @@ class WebSocketDecoder {
   std::size_t fragment_count_ = 0;
   ByteBuffer message_;
   bool message_was_given_ = false;
+  std::uint64_t deflated_size_ = 0;
+  std::unique_ptr<WebSocketInflation> inflation_;
   std::array<std::byte, 125> control_;
 };
 
-// Writes the header of a frame that is a whole message; returns its size. Clients pass a mask.
+// Writes the header of a frame that is a whole message; returns its size. Clients pass a mask. The
+// payload of a deflated message is that of deflate_websocket_payload().
 constexpr std::size_t websocket_header_bytes_max = 14;
 std::size_t encode_websocket_header(WebSocketOpcode opcode, std::size_t payload_size,
                                     const WebSocketMask* mask,
-                                    std::span<std::byte, websocket_header_bytes_max> header);
+                                    std::span<std::byte, websocket_header_bytes_max> header,
+                                    bool is_deflated = false);
 
 // The size of the header that encode_websocket_header() writes.
 constexpr std::size_t websocket_header_size(std::size_t payload_size, bool is_masked) {
