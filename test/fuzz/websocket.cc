@@ -2,11 +2,13 @@
 // The frames of WebSockets: the same messages, or the same close, in any chunking; within the
 // limits; and messages that are encoded again are decoded the same.
 //
-// Input: a byte that chooses the side, cuts, and what the peer sends.
+// Input: a byte that chooses the side (1) and permessage-deflate (2), cuts, and what the peer
+// sends.
 #include "net/websocket/websocket.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,11 @@ using net::detail::WebSocketOpcode;
 // Small, so that inputs of a few hundred bytes reach them.
 constexpr WebSocketDecoder::Limits limits{.message_bytes_max = 300, .fragment_count_max = 4};
 
+struct Side {
+  bool expects_mask;
+  bool deflates;
+};
+
 struct Message {
   WebSocketOpcode opcode;
   std::string payload;
@@ -43,9 +50,9 @@ struct Decoded {
 
 bool is_close_code(unsigned code) { return code == 1002 || code == 1007 || code == 1009; }
 
-Decoded decode(const Pieces& pieces, bool expects_mask) {
+Decoded decode(const Pieces& pieces, Side side) {
   Decoded decoded;
-  WebSocketDecoder decoder(expects_mask, limits);
+  WebSocketDecoder decoder(side.expects_mask, limits, side.deflates);
   for (const Bytes piece : pieces) {
     decoder.feed(piece);
     for (WebSocketEvent event;;) {
@@ -77,15 +84,21 @@ void check_message(const Message& message) {
   check(said || is_close_code(said.error().code), "an invalid close frame has one of our codes");
 }
 
-std::string encode(const Message& message, bool masks) {
+std::string encode(const Message& message, Side side) {
   constexpr WebSocketMask mask = {std::byte{1}, std::byte{0x80}, std::byte{0xff}, std::byte{7}};
   std::array<std::byte, net::detail::websocket_header_bytes_max> header;
-  const std::size_t size = encode_websocket_header(message.opcode, message.payload.size(),
-                                                   masks ? &mask : nullptr, header);
+  const bool may_deflate = side.deflates && message.opcode < WebSocketOpcode::close;
+  const auto deflated = may_deflate
+                            ? net::detail::deflate_websocket_payload({}, bytes_of(message.payload))
+                            : std::nullopt;
+  const std::string bare = deflated ? std::string(text_of(*deflated)) : message.payload;
+  const std::size_t size =
+      encode_websocket_header(message.opcode, bare.size(), side.expects_mask ? &mask : nullptr,
+                              header, deflated.has_value());
   std::string frame(text_of(std::span(header).first(size)));
-  std::string payload = message.payload;
-  if (masks) {
-    net::detail::apply_websocket_mask(bytes_of(message.payload), mask, 0,
+  std::string payload = bare;
+  if (side.expects_mask) {
+    net::detail::apply_websocket_mask(bytes_of(bare), mask, 0,
                                       reinterpret_cast<std::byte*>(payload.data()));
   }
   return frame + payload;
@@ -94,20 +107,21 @@ std::string encode(const Message& message, bool masks) {
 }  // namespace
 
 void run(Input input) {
-  const bool expects_mask = input.take_byte() % 2 == 1;
+  const std::uint8_t choices = input.take_byte();
+  const Side side{.expects_mask = (choices & 1) != 0, .deflates = (choices & 2) != 0};
   const auto cuts = input.take_cuts();
   const Bytes flow = input.rest();
-  const Decoded whole = decode({flow}, expects_mask);
-  check(decode(cut(flow, cuts), expects_mask) == whole, "cuts change nothing");
-  check(decode(cut_at_every_byte(flow), expects_mask) == whole, "nor do cuts at every byte");
+  const Decoded whole = decode({flow}, side);
+  check(decode(cut(flow, cuts), side) == whole, "cuts change nothing");
+  check(decode(cut_at_every_byte(flow), side) == whole, "nor do cuts at every byte");
   check(whole.close_code == 0 || is_close_code(whole.close_code), "a violation has its code");
 
   std::string again;
   for (const Message& message : whole.messages) {
     check_message(message);
-    again += encode(message, expects_mask);
+    again += encode(message, side);
   }
-  check(decode({bytes_of(again)}, expects_mask).messages == whole.messages,
+  check(decode({bytes_of(again)}, side).messages == whole.messages,
         "encoded again, the messages are read as the same");
 }
 
