@@ -41,13 +41,17 @@ std::string describe(const WebSocketClose& close) {
 }  // namespace
 
 WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketOptions& options,
-                     std::span<const std::byte> early)
+                     std::span<const std::byte> early,
+                     const std::optional<WebSocketDeflate>& deflate)
     : Timer([](Timer& timer) { static_cast<WebSocket&>(timer).on_time(); }),
       stream_(std::move(stream)),
       role_(role),
       options_(options),
-      decoder_(role == Role::server, {.message_bytes_max = options.message_bytes_max,
-                                      .fragment_count_max = options.fragment_count_max}),
+      deflate_(deflate),
+      decoder_(role == Role::server,
+               {.message_bytes_max = options.message_bytes_max,
+                .fragment_count_max = options.fragment_count_max},
+               deflate.has_value()),
       life_(now()) {
   unread_.append(early);
   if (!early.empty()) delivery_is_due_ = true;
@@ -266,7 +270,8 @@ Result<void> WebSocket::check_writable(MessageKind kind, std::span<const std::by
 
 // The frame lies in a buffer that the thread's next frame reuses.
 std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
-                                                 std::span<const std::byte> payload) const {
+                                                 std::span<const std::byte> payload,
+                                                 bool is_deflated) const {
   thread_local std::vector<std::byte> buffer;
   const std::size_t size = detail::websocket_header_bytes_max + payload.size();
   if (size <= kept_buffer_bytes && buffer.size() > kept_buffer_bytes) {
@@ -277,10 +282,12 @@ std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
   std::size_t header_size = 0;
   if (role_ == Role::client) {
     const WebSocketMask mask = detail::random_websocket_mask();
-    header_size = detail::encode_websocket_header(opcode, payload.size(), &mask, header);
+    header_size =
+        detail::encode_websocket_header(opcode, payload.size(), &mask, header, is_deflated);
     detail::apply_websocket_mask(payload, mask, 0, buffer.data() + header_size);
   } else {
-    header_size = detail::encode_websocket_header(opcode, payload.size(), nullptr, header);
+    header_size =
+        detail::encode_websocket_header(opcode, payload.size(), nullptr, header, is_deflated);
     if (!payload.empty()) {
       std::memcpy(buffer.data() + header_size, payload.data(), payload.size());
     }
@@ -288,18 +295,26 @@ std::span<const std::byte> WebSocket::make_frame(WebSocketOpcode opcode,
   return std::span(buffer).first(header_size + payload.size());
 }
 
+std::span<const std::byte> WebSocket::make_message(MessageKind kind,
+                                                   std::span<const std::byte> payload) const {
+  const auto opcode = kind == MessageKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
+  if (deflate_ && payload.size() >= options_.deflate_bytes_min) {
+    const auto deflated = detail::deflate_websocket_payload(*deflate_, payload);
+    if (deflated) return make_frame(opcode, *deflated, /*is_deflated=*/true);
+  }
+  return make_frame(opcode, payload);
+}
+
 Result<void> WebSocket::write_message(MessageKind kind, std::span<const std::byte> payload,
                                       Deadline deadline) {
   if (auto writable = check_writable(kind, payload); !writable) return writable;
   const detail::CallCount::Inside inside(calls_);
-  const auto opcode = kind == MessageKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
-  return stream_->write_all(make_frame(opcode, payload), deadline);
+  return stream_->write_all(make_message(kind, payload), deadline);
 }
 
 Result<void> WebSocket::try_write_message(MessageKind kind, std::span<const std::byte> payload) {
   if (auto writable = check_writable(kind, payload); !writable) return writable;
-  const auto opcode = kind == MessageKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
-  return stream_->try_write(make_frame(opcode, payload));
+  return stream_->try_write(make_message(kind, payload));
 }
 
 // A peer that takes no output gets no pongs either.

@@ -41,6 +41,7 @@
 #include "net/peer_life.h"
 #include "net/stream.h"
 #include "net/websocket/detail/websocket_codec.h"
+#include "net/websocket/detail/websocket_deflate.h"
 
 namespace corolane::net {
 
@@ -51,6 +52,9 @@ struct WebSocketMessage {
   std::string payload = {};  // A text is UTF-8.
 };
 
+// permessage-deflate as the handshake has agreed on it; see WebSocketUpgradeOptions.
+using WebSocketDeflate = detail::WebSocketDeflate;
+
 // RFC 6455, section 7.4.
 struct WebSocketClose {
   std::uint16_t code = 1005;  // 1000: finished; 1001: going away; 1005: the peer gave none.
@@ -59,9 +63,13 @@ struct WebSocketClose {
 
 struct WebSocketOptions {
   // The size of a message in one piece or many: the messages of a game client are much smaller.
+  // It is the size after inflating.
   std::size_t message_bytes_max = 64 * 1024;
   // A peer could otherwise keep us busy with headers for ever, for no payload at all.
   std::size_t fragment_count_max = 1024;
+  // With permessage-deflate, messages below this size are sent as they are: they shrink by too
+  // little for the time.
+  std::size_t deflate_bytes_min = 1024;
   // A peer that is silent for this time is pinged; often enough for routers that forget connections
   // after a minute.
   std::chrono::milliseconds keepalive_interval = std::chrono::seconds(30);
@@ -89,9 +97,10 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   enum class Role : std::uint8_t { client, server };
 
   // Takes over a stream that has been upgraded; `early` are bytes that were read together with the
-  // upgrade, behind it.
+  // upgrade, behind it; `deflate` is what the upgrade has agreed on.
   WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketOptions& options,
-            std::span<const std::byte> early = {});
+            std::span<const std::byte> early = {},
+            const std::optional<WebSocketDeflate>& deflate = {});
   // Hands the stream to its network, which sends the queued output and the close frame (1001,
   // unless close() or the peer has sent one before) and waits for the peer's end, for at most
   // close_time_max; see PartingStreams. No task may be inside one of its calls. Never suspends.
@@ -141,6 +150,8 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   bool is_closed() const { return state_ != State::open; }
   // The contents of the peer's close frame, once it came.
   const std::optional<WebSocketClose>& peer_close() const { return peer_close_; }
+  // Empty when messages are not compressed.
+  const std::optional<WebSocketDeflate>& deflate() const { return deflate_; }
   // For the identity of the peer; must not be read or written.
   const Stream& stream() const { return *stream_; }
 
@@ -168,7 +179,10 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
 
   Result<void> check_writable(MessageKind kind, std::span<const std::byte> payload) const;
   std::span<const std::byte> make_frame(detail::WebSocketOpcode opcode,
-                                        std::span<const std::byte> payload) const;
+                                        std::span<const std::byte> payload,
+                                        bool is_deflated = false) const;
+  std::span<const std::byte> make_message(MessageKind kind,
+                                          std::span<const std::byte> payload) const;
   void send_control(detail::WebSocketOpcode opcode, std::span<const std::byte> payload);
   void send_close(std::uint16_t code, std::string_view reason);
   // Sends the close frame that had no room: false when it still has none.
@@ -184,6 +198,7 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   std::unique_ptr<Stream> stream_;
   const Role role_;
   const WebSocketOptions options_;
+  const std::optional<WebSocketDeflate> deflate_;
   detail::WebSocketDecoder decoder_;
   State state_ = State::open;
   std::optional<WebSocketClose> peer_close_;

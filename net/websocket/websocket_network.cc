@@ -41,15 +41,16 @@ Result<std::unique_ptr<Stream>> WebSocketNetwork::connect_by_name(const std::str
   auto inner = inner_.connect_by_name(name, endpoint, deadline, options);
   if (!inner) return inner;
   const Deadline done_by = earlier(deadline, Deadline::after(shared_->options.handshake_time_max));
-  auto early = ask_for_websocket(**inner, {.host = name, .port = endpoint.port},
-                                 shared_->options.target, done_by, {});
-  if (!early) {
+  auto opening = ask_for_websocket(**inner, {.host = name, .port = endpoint.port},
+                                   shared_->options.target, done_by, {});
+  if (!opening) {
     ++shared_->statistics.failed_count;
-    shared_->statistics.last_failure = to_string(endpoint) + ": " + early.error().message();
-    return early.error();
+    shared_->statistics.last_failure = to_string(endpoint) + ": " + opening.error().message();
+    return opening.error();
   }
   ++shared_->statistics.opened_count;
-  return std::make_unique<detail::WebSocketStream>(*std::move(inner), shared_, bytes_of(*early));
+  return std::make_unique<detail::WebSocketStream>(*std::move(inner), shared_,
+                                                   bytes_of(opening->early));
 }
 
 Result<std::unique_ptr<UdpSocket>> WebSocketNetwork::bind_udp(const Endpoint& endpoint,

@@ -10,6 +10,7 @@
 #include "net/detail/byte_buffer.h"
 #include "net/http/detail/http_request_parser.h"
 #include "net/http/detail/http_wire.h"
+#include "net/websocket/detail/websocket_extensions.h"
 
 namespace corolane::net {
 namespace {
@@ -116,6 +117,8 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
   if (!may_come_from(request.header("Origin"), request, options.origins)) {
     return refusal(403, "no WebSocket for pages of this origin: its operator may admit it");
   }
+  const auto extensions = detail::read_websocket_extensions(request.headers);
+  if (!extensions) return refusal(400, "Sec-WebSocket-Extensions is malformed");
   WebSocketAnswer answer{.text =
                              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
                              "Connection: Upgrade\r\nSec-WebSocket-Accept: " +
@@ -123,6 +126,11 @@ std::expected<WebSocketAnswer, HttpResponse> answer_websocket(
                          .protocol = choose_protocol(request, options.protocols)};
   if (!answer.protocol.empty()) {
     answer.text += "Sec-WebSocket-Protocol: " + answer.protocol + "\r\n";
+  }
+  if (const auto deflate =
+          options.deflates ? detail::accept_deflate_offer(*extensions) : std::nullopt) {
+    answer.deflate = deflate->deflate;
+    answer.text += "Sec-WebSocket-Extensions: " + deflate->text + "\r\n";
   }
   answer.text += "\r\n";
   return answer;
@@ -156,7 +164,7 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
   }
   if (auto sent = stream->write_all(bytes_of(answer->text), deadline); !sent) return sent.error();
   return std::make_unique<WebSocket>(std::move(stream), WebSocket::Role::server, options.websocket,
-                                     early);
+                                     early, answer->deflate);
 }
 
 Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stream,
@@ -243,7 +251,7 @@ Result<ResponseHead> read_head(Stream& stream, Deadline deadline, std::string& e
 
 // Section 4.1: the checks that a client has to make.
 Result<void> check_head(const ResponseHead& head, std::string_view key,
-                        const std::vector<std::string>& protocols) {
+                        const WebSocketUpgradeOptions& options) {
   constexpr unsigned switching_protocols = 101;
   if (head.status != switching_protocols) {
     return wrong_answer("with status " + std::to_string(head.status));
@@ -255,14 +263,24 @@ Result<void> check_head(const ResponseHead& head, std::string_view key,
   if (head.headers.find("Sec-WebSocket-Accept") != accept_of(key)) {
     return wrong_answer("with the wrong key (Sec-WebSocket-Accept)");
   }
-  if (!head.headers.find("Sec-WebSocket-Extensions").empty()) {
-    return wrong_answer("an extension that was not asked for");
-  }
   const std::string_view protocol = head.headers.find("Sec-WebSocket-Protocol");
-  if (!protocol.empty() && std::ranges::find(protocols, protocol) == protocols.end()) {
+  if (!protocol.empty() &&
+      std::ranges::find(options.protocols, protocol) == options.protocols.end()) {
     return wrong_answer("the protocol \"" + std::string(protocol) + "\", which was not offered");
   }
   return {};
+}
+
+// Returns what the server has agreed on, of what was offered.
+Result<std::optional<WebSocketDeflate>> check_extensions(const ResponseHead& head, bool deflates) {
+  const auto extensions = detail::read_websocket_extensions(head.headers);
+  if (!extensions) return wrong_answer("with malformed extensions");
+  if (extensions->empty()) return std::optional<WebSocketDeflate>();
+  const auto deflate = deflates && extensions->size() == 1
+                           ? detail::read_deflate_answer(extensions->front())
+                           : std::nullopt;
+  if (!deflate) return wrong_answer("an extension that was not asked for");
+  return deflate;
 }
 
 bool is_line(std::string_view text) {
@@ -280,6 +298,8 @@ Result<std::string> make_request(const HostPort& host, std::string_view target,
     offered.append(offered.empty() ? "" : ", ").append(protocol);
   }
   if (!offered.empty()) headers.add("Sec-WebSocket-Protocol", offered);
+
+  if (options.deflates) headers.add("Sec-WebSocket-Extensions", detail::websocket_deflate_offer);
 
   std::string text = "GET " + std::string(target) + " HTTP/1.1\r\nHost: " +
                      to_string(Endpoint{.address = host.host, .port = host.port}) +
@@ -299,8 +319,9 @@ Result<std::string> make_request(const HostPort& host, std::string_view target,
 
 }  // namespace
 
-Result<std::string> ask_for_websocket(Stream& stream, const HostPort& host, std::string_view target,
-                                      Deadline deadline, const WebSocketUpgradeOptions& options) {
+Result<WebSocketOpening> ask_for_websocket(Stream& stream, const HostPort& host,
+                                           std::string_view target, Deadline deadline,
+                                           const WebSocketUpgradeOptions& options) {
   std::array<std::byte, 16> random;
   fill_with_random_bytes(random);
   const std::string key = to_base64(random);
@@ -310,8 +331,10 @@ Result<std::string> ask_for_websocket(Stream& stream, const HostPort& host, std:
   std::string early;
   auto head = read_head(stream, deadline, early);
   if (!head) return head.error();
-  if (auto right = check_head(*head, key, options.protocols); !right) return right.error();
-  return early;
+  if (auto right = check_head(*head, key, options); !right) return right.error();
+  auto deflate = check_extensions(*head, options.deflates);
+  if (!deflate) return deflate.error();
+  return WebSocketOpening{.early = std::move(early), .deflate = *deflate};
 }
 
 Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const HostPort& host,
@@ -320,10 +343,10 @@ Result<std::unique_ptr<WebSocket>> connect_websocket(Network& network, const Hos
   if (auto text = make_request(host, target, "", options); !text) return text.error();
   auto stream = connect_to(network, host, deadline);
   if (!stream) return stream.error();
-  auto early = ask_for_websocket(**stream, host, target, deadline, options);
-  if (!early) return early.error();
+  auto opening = ask_for_websocket(**stream, host, target, deadline, options);
+  if (!opening) return opening.error();
   return std::make_unique<WebSocket>(*std::move(stream), WebSocket::Role::client, options.websocket,
-                                     bytes_of(*early));
+                                     bytes_of(opening->early), opening->deflate);
 }
 
 }  // namespace corolane::net

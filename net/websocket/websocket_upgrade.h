@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,10 @@ struct WebSocketUpgradeOptions {
   // For a server's accept_websocket(): the bounds of the request.
   HttpOptions http = {};
   WebSocketOptions websocket = {};
+  // Whether messages are compressed with permessage-deflate (RFC 7692) when the peer can as well: a
+  // server accepts its offer, a client offers it. It costs time for fewer bytes; and where an
+  // attacker chooses a part of a message and sees its size, the size tells of the rest.
+  bool deflates = false;
 };
 
 // Whether the request asks for a WebSocket at all.
@@ -46,6 +51,8 @@ bool asks_for_websocket(const HttpRequest& request);
 struct WebSocketAnswer {
   std::string text;           // The whole response: 101, and its headers.
   std::string protocol = {};  // Empty when there is none.
+  // What was agreed on, for the WebSocket; empty for messages as they are.
+  std::optional<WebSocketDeflate> deflate = {};
 };
 
 // Returns the answer to send, or the response that refuses: 400 for a request that breaks the
@@ -67,10 +74,17 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(std::unique_ptr<Stream> stre
                                                     Deadline deadline,
                                                     const WebSocketUpgradeOptions& options = {});
 
-// Asks for a WebSocket at `target` over a stream that is connected to `host`; returns the bytes
-// that came behind the answer. Suspends. Fails as connect_websocket().
-Result<std::string> ask_for_websocket(Stream& stream, const HostPort& host, std::string_view target,
-                                      Deadline deadline, const WebSocketUpgradeOptions& options);
+// What a server has answered to a client.
+struct WebSocketOpening {
+  std::string early = {};  // What came behind the answer.
+  std::optional<WebSocketDeflate> deflate = {};
+};
+
+// Asks for a WebSocket at `target` over a stream that is connected to `host`. Suspends. Fails as
+// connect_websocket().
+Result<WebSocketOpening> ask_for_websocket(Stream& stream, const HostPort& host,
+                                           std::string_view target, Deadline deadline,
+                                           const WebSocketUpgradeOptions& options);
 
 // Connects and asks for a WebSocket at `target`, "/play". Suspends. Fails as connect_to() does, and
 // with unavailable when the server answers otherwise, or violates RFC 6455.
