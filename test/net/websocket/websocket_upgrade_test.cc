@@ -375,5 +375,73 @@ asyncio.run(main())
   });
 }
 
+TEST(WebSocketUpgradeTest, PythonAndOurServerCompress) {
+  COROLANE_NEEDS(missing_python_websockets());
+  run_on_real_loop([](RealLoop& real) {
+    auto listener = real.network.listen(loopback);
+    ASSERT_TRUE(listener);
+    Script client(real, R"(
+import asyncio, websockets
+async def main():
+  address = "ws://)" + to_string((*listener)->local_endpoint()) +
+                            R"(/"
+  async with websockets.connect(address, compression="deflate") as socket:
+    for size in (0, 1, 1024, 60000):
+      for text in ("x" * size, "x" * size):
+        await socket.send(text)
+        assert await socket.recv() == text, size
+    await socket.send(["frag", "men", "ts \u2654"])
+    print(await socket.recv(), [str(extension) for extension in socket.extensions], flush=True)
+asyncio.run(main())
+)");
+    auto stream = (*listener)->accept(soon());
+    ASSERT_TRUE(stream) << stream;
+    auto socket = accept_websocket(*std::move(stream), soon(), {.deflates = true});
+    ASSERT_TRUE(socket) << socket;
+    EXPECT_TRUE((*socket)->deflate());
+    while (auto message = (*socket)->read_message(soon())) {
+      EXPECT_TRUE((*socket)->write_message(message->kind, message->payload, soon()));
+    }
+    EXPECT_EQ(client.read_line(),
+              "fragments \u2654 ['PerMessageDeflate(remote_no_context_takeover=True, "
+              "local_no_context_takeover=True, remote_max_window_bits=15, "
+              "local_max_window_bits=15)']\n");
+  });
+}
+
+TEST(WebSocketUpgradeTest, OurClientCompressesWithAPythonServer) {
+  COROLANE_NEEDS(missing_python_websockets());
+  run_on_real_loop([](RealLoop& real) {
+    Script server(real, R"(
+import asyncio, websockets
+async def main():
+  ended = asyncio.Event()
+  async def echo(socket):
+    async for message in socket:
+      await socket.send(message)
+    ended.set()
+  async with websockets.serve(echo, "127.0.0.1", 0, compression="deflate") as server:
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await ended.wait()
+asyncio.run(main())
+)");
+    const auto port = static_cast<std::uint16_t>(std::atoi(server.read_line().c_str()));
+    auto socket =
+        connect_websocket(real.network, {"127.0.0.1", port}, "/", soon(), {.deflates = true});
+    ASSERT_TRUE(socket) << socket;
+    EXPECT_TRUE((*socket)->deflate());
+    for (const std::size_t size : {0u, 1u, 1'024u, 60'000u, 60'000u}) {
+      const std::string text(size, 'y');
+      EXPECT_TRUE((*socket)->write_message(MessageKind::text, text, soon()));
+      auto answer = (*socket)->read_message(soon());
+      ASSERT_TRUE(answer) << answer;
+      EXPECT_EQ(answer->payload, text);
+    }
+    (*socket)->close();
+    EXPECT_THAT((*socket)->read_message(soon()), fails_with(Code::unavailable));
+    EXPECT_EQ(server.read_line(), "");  // It ends.
+  });
+}
+
 }  // namespace
 }  // namespace corolane::net
