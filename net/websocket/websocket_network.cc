@@ -41,8 +41,9 @@ Result<std::unique_ptr<Stream>> WebSocketNetwork::connect_by_name(const std::str
   auto inner = inner_.connect_by_name(name, endpoint, deadline, options);
   if (!inner) return inner;
   const Deadline done_by = earlier(deadline, Deadline::after(shared_->options.handshake_time_max));
-  auto opening = ask_for_websocket(**inner, {.host = name, .port = endpoint.port},
-                                   shared_->options.target, done_by, {});
+  auto opening =
+      ask_for_websocket(**inner, {.host = name, .port = endpoint.port}, shared_->options.target,
+                        done_by, {.deflates = shared_->options.deflates});
   if (!opening) {
     ++shared_->statistics.failed_count;
     shared_->statistics.last_failure = to_string(endpoint) + ": " + opening.error().message();
@@ -50,7 +51,7 @@ Result<std::unique_ptr<Stream>> WebSocketNetwork::connect_by_name(const std::str
   }
   ++shared_->statistics.opened_count;
   return std::make_unique<detail::WebSocketStream>(*std::move(inner), shared_,
-                                                   bytes_of(opening->early));
+                                                   bytes_of(opening->early), opening->deflate);
 }
 
 Result<std::unique_ptr<UdpSocket>> WebSocketNetwork::bind_udp(const Endpoint& endpoint,

@@ -41,6 +41,13 @@ class WebSocketNetwork final : public Network {
     // Those of its own host are admitted when that is an address or localhost. Clients that are not
     // browsers name no page.
     std::vector<std::string> origins = {};
+    // Whether messages of deflate_bytes_min and more are compressed when the peer can as well: see
+    // WebSocketUpgradeOptions::deflates.
+    bool deflates = false;
+    std::size_t deflate_bytes_min = 1024;
+    // The largest compressed message that is taken, once inflated: nothing of it is passed on
+    // before.
+    std::size_t deflated_message_bytes_max = 64 * 1024;
     // For a client: the path, and the query, that it asks for. A server serves each.
     std::string target = "/";
     std::chrono::milliseconds handshake_time_max = std::chrono::seconds(5);

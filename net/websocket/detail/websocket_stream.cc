@@ -34,9 +34,6 @@ constexpr std::uint16_t finished_code = 1000;
 constexpr std::uint16_t no_code = 1005;
 constexpr std::uint16_t unacceptable_data = 1003;
 
-constexpr WebSocketDecoder::Limits piece_limits{
-    .message_bytes_max = 0, .fragment_count_max = 0, .gives_pieces = true};
-
 }  // namespace
 
 struct WebSocketStream::Request {
@@ -54,22 +51,32 @@ WebSocketStream::WebSocketStream(std::unique_ptr<Stream> inner,
       held_(inner_->account()),
       is_client_(false),
       state_(State::shaking_hands),
-      decoder_(/*expects_mask=*/true, piece_limits),
       plain_(shared_->buffers, "WebSocket read") {}
 
 WebSocketStream::WebSocketStream(std::unique_ptr<Stream> inner,
                                  std::shared_ptr<WebSocketShared> shared,
-                                 std::span<const std::byte> early)
+                                 std::span<const std::byte> early,
+                                 const std::optional<WebSocketDeflate>& deflate)
     : Timer([](Timer& timer) { static_cast<WebSocketStream&>(timer).on_time(); }),
       shared_(std::move(shared)),
       inner_(std::move(inner)),
       held_(inner_->account()),
       is_client_(true),
       state_(State::open),
-      decoder_(/*expects_mask=*/false, piece_limits),
       plain_(shared_->buffers, "WebSocket read") {
+  begin_decoding(deflate);
   inner_->set_read_sink(*this);
   if (!early.empty()) on_bytes(early);
+}
+
+void WebSocketStream::begin_decoding(const std::optional<WebSocketDeflate>& deflate) {
+  deflate_ = deflate;
+  decoder_.emplace(
+      /*expects_mask=*/!is_client_,
+      WebSocketDecoder::Limits{.message_bytes_max = shared_->options.deflated_message_bytes_max,
+                               .fragment_count_max = WebSocketOptions{}.fragment_count_max,
+                               .gives_pieces = true},
+      /*inflates=*/deflate.has_value());
 }
 
 WebSocketStream::~WebSocketStream() {
@@ -88,6 +95,7 @@ void WebSocketStream::shake_hands(Host& host, Deadline deadline) {
   host_ = &host;
   request_ = std::make_unique<Request>();
   request_->options.origins = shared_->options.origins;
+  request_->options.deflates = shared_->options.deflates;
   request_->options.http.body_bytes_max = 0;
   request_->parser.begin(request_->options.http, request_->request);
   coroutine::Scheduler::current().timers().arm(*this, deadline);
@@ -125,6 +133,7 @@ void WebSocketStream::read_request(std::span<const std::byte> bytes) {
   }
   Timer::cancel();
   static_cast<void>(inner_->try_write(bytes_of(answer->text)));
+  begin_decoding(answer->deflate);
   state_ = State::open;
   ++shared_->statistics.opened_count;
   const auto request = std::move(request_);
@@ -152,10 +161,10 @@ void WebSocketStream::part() {
 void WebSocketStream::on_bytes(std::span<const std::byte> bytes) {
   if (state_ == State::shaking_hands) return read_request(bytes);
   if (state_ != State::open) return;
-  decoder_.feed(bytes);
+  decoder_->feed(bytes);
   WebSocketEvent event;
   while (state_ == State::open) {
-    const auto has_event = decoder_.next(event);
+    const auto has_event = decoder_->next(event);
     if (!has_event) {
       refuse(has_event.error());
       break;
@@ -296,7 +305,8 @@ std::span<std::byte> WebSocketStream::room_to_write(std::size_t size) {
 }
 
 std::span<const std::byte> WebSocketStream::frame_of(WebSocketOpcode opcode,
-                                                     std::span<const std::byte> payload) {
+                                                     std::span<const std::byte> payload,
+                                                     bool is_deflated) {
   const std::size_t header_size = websocket_header_size(payload.size(), is_client_);
   const bool is_in_room =
       room_.size() == header_size + payload.size() && room_.data() + header_size == payload.data();
@@ -307,32 +317,43 @@ std::span<const std::byte> WebSocketStream::frame_of(WebSocketOpcode opcode,
   std::array<std::byte, websocket_header_bytes_max> header;
   if (is_client_) {
     const WebSocketMask mask = random_websocket_mask();
-    encode_websocket_header(opcode, payload.size(), &mask, header);
+    encode_websocket_header(opcode, payload.size(), &mask, header, is_deflated);
     const auto body = room_.subspan(header_size);
     apply_websocket_mask(body, mask, 0, body.data());
   } else {
-    encode_websocket_header(opcode, payload.size(), nullptr, header);
+    encode_websocket_header(opcode, payload.size(), nullptr, header, is_deflated);
   }
   std::memcpy(room_.data(), header.data(), header_size);
   return std::exchange(room_, {});
+}
+
+std::span<const std::byte> WebSocketStream::message_of(std::span<const std::byte> bytes) {
+  const WebSocketNetwork::Options& options = shared_->options;
+  const bool is_long = bytes.size() >= options.deflate_bytes_min;
+  // The peer may have the same limit.
+  if (deflate_ && is_long && bytes.size() <= options.deflated_message_bytes_max) {
+    const auto deflated = deflate_websocket_payload(*deflate_, bytes);
+    if (deflated) return frame_of(WebSocketOpcode::binary, *deflated, /*is_deflated=*/true);
+  }
+  return frame_of(WebSocketOpcode::binary, bytes);
 }
 
 Result<void> WebSocketStream::write_all(std::span<const std::byte> bytes, Deadline deadline) {
   if (auto writable = check_writable(); !writable) return writable;
   const CallCount::Inside inside(calls_);
   if (bytes.empty()) return inner_->write_all({}, deadline);
-  return inner_->write_all(frame_of(WebSocketOpcode::binary, bytes), deadline);
+  return inner_->write_all(message_of(bytes), deadline);
 }
 
 Result<void> WebSocketStream::try_write(std::span<const std::byte> bytes) {
   if (auto writable = check_writable(); !writable) return writable;
   if (bytes.empty()) return inner_->try_write({});
-  return inner_->try_write(frame_of(WebSocketOpcode::binary, bytes));
+  return inner_->try_write(message_of(bytes));
 }
 
 Result<void> WebSocketStream::append(std::span<const std::byte> bytes) {
   if (auto writable = check_writable(); !writable) return writable;
-  return inner_->append(frame_of(WebSocketOpcode::binary, bytes));
+  return inner_->append(message_of(bytes));
 }
 
 Result<void> WebSocketStream::flush(Deadline deadline) {

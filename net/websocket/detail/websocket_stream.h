@@ -19,6 +19,7 @@
 #include "net/detail/read_half.h"
 #include "net/stream.h"
 #include "net/websocket/detail/websocket_codec.h"
+#include "net/websocket/detail/websocket_deflate.h"
 #include "net/websocket/websocket_network.h"
 
 namespace corolane::net {
@@ -42,7 +43,7 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   WebSocketStream(std::unique_ptr<Stream> inner, std::shared_ptr<WebSocketShared> shared);
   // For a client whose handshake is done; `early` are the bytes behind it.
   WebSocketStream(std::unique_ptr<Stream> inner, std::shared_ptr<WebSocketShared> shared,
-                  std::span<const std::byte> early);
+                  std::span<const std::byte> early, const std::optional<WebSocketDeflate>& deflate);
   // Hands the inner stream to its network when a close frame is still to be sent.
   ~WebSocketStream() override;
   WebSocketStream(const WebSocketStream&) = delete;
@@ -96,7 +97,11 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   void regulate_inner();
 
   Result<void> check_writable() const;
-  std::span<const std::byte> frame_of(WebSocketOpcode opcode, std::span<const std::byte> payload);
+  std::span<const std::byte> frame_of(WebSocketOpcode opcode, std::span<const std::byte> payload,
+                                      bool is_deflated = false);
+  // A write as a message, deflated if that is worth it.
+  std::span<const std::byte> message_of(std::span<const std::byte> bytes);
+  void begin_decoding(const std::optional<WebSocketDeflate>& deflate);
   void send_pong(std::span<const std::byte> payload);
   void send_close(std::uint16_t code, std::string_view reason);
   void on_time();
@@ -115,7 +120,8 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   std::optional<Error> failure_;
   CallCount calls_;
 
-  WebSocketDecoder decoder_;
+  std::optional<WebSocketDeflate> deflate_;  // What both ends have agreed on.
+  std::optional<WebSocketDecoder> decoder_;  // Once they have.
   ReadHalf plain_;
   SourcePause inner_pause_;
   std::span<std::byte> room_;  // What room_to_write() has returned, with its header.

@@ -95,6 +95,41 @@ TEST_F(WebSocketNetworkTest, ARequestMayComeByteByByte) {
   EXPECT_THAT(text(), StartsWith("HTTP/1.1 101 "));
 }
 
+TEST_F(WebSocketNetworkTest, LongMessagesAreCompressedWhenBothEndsCan) {
+  WebSocketNetwork packed(network_, {.deflates = true});
+  listener_ = packed.listen(endpoint_).value();
+  peer_ = network_.connect(endpoint_, test::soon()).value();
+  EXPECT_TRUE(send_text(
+      *peer_, std::string(request_head) + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"));
+  server_ = listener_->accept(test::soon()).value();
+  EXPECT_THAT(text(), HasSubstr("permessage-deflate"));
+  EXPECT_TRUE(send_text(*server_, "short"));
+  EXPECT_EQ(text(), bare_frame(0x82, "short"));
+  EXPECT_TRUE(send_text(*server_, std::string(2'000, 'x')));
+  const std::string frame = text();
+  EXPECT_EQ(frame[0], '\xc2') << "final, compressed, binary";
+  EXPECT_LT(frame.size(), 100u);
+  // "Hello" (RFC 7692, 7.2.3.1).
+  EXPECT_TRUE(
+      send_text(*peer_, masked_frame(0xc2, std::string("\xf2\x48\xcd\xc9\xc9\x07") + '\0')));
+  EXPECT_EQ(read_text(*server_).value_or(""), "Hello");
+}
+
+TEST_F(WebSocketNetworkTest, CompressedFlowsOfAnySizeArrive) {
+  WebSocketNetwork packed(network_, {.deflates = true, .deflate_bytes_min = 1});
+  auto pair = make_stream_pair(packed);
+  ASSERT_TRUE(pair) << pair;
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{1'000}, std::size_t{60'000}, std::size_t{64 * 1024},
+        std::size_t{64 * 1024 + 1}, std::size_t{1'000'000}}) {
+    const std::string all = numbered_text(size);
+    auto writer = coroutine::spawn(
+        "writer", [&] { return pair->client->write_all(bytes_of(all), test::soon()); });
+    EXPECT_EQ(read_exactly(*pair->server, size).value_or(""), all);
+    EXPECT_TRUE(writer.join(test::soon()));
+  }
+}
+
 TEST_F(WebSocketNetworkTest, PagesOfOtherOriginsAreRefused) {
   open("Origin: https://game.example\r\n");
   listener_.reset();
