@@ -263,6 +263,10 @@ void describe(config::Section& section, ClientsConfig& value) {
   section.field("websocket", value.websocket,
                 "Whether the services are served to browsers by WebSocket, too, at the port of "
                 "`listen`.");
+  section.field(
+      "websocket_deflate", value.websocket_deflate,
+      "Whether long messages of WebSockets are compressed (permessage-deflate); not where "
+      "an attacker chooses a part of a message whose rest is secret.");
   section.field("origins", value.origins,
                 "The origins of web pages whose scripts may call over HTTP and by WebSocket; * "
                 "stands for all. Pages of the node's own address, or localhost, may use "

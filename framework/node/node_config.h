@@ -81,6 +81,8 @@ struct ClientsConfig {
   std::string http = "off";
   // Whether browsers may connect by WebSocket, at the port of `listen`.
   bool websocket = true;
+  // Whether long messages of WebSockets are compressed when the browser can as well.
+  bool websocket_deflate = false;
   // The web pages whose scripts may call by HTTP and by WebSocket: "https://game.example", or "*"
   // for all.
   std::vector<std::string> origins = {};

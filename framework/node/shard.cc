@@ -61,6 +61,13 @@ net::TlsOptions tls_options(const TlsConfig& config) {
           .needs_peer_certificate = config.needs_client_certificate};
 }
 
+net::WebSocketNetwork::Options websocket_options(const ClientsConfig& config) {
+  // A message may hold the end of one frame and the beginning of the next.
+  return {.origins = config.origins,
+          .deflates = config.websocket_deflate,
+          .deflated_message_bytes_max = 2 * config.request_size_max.count};
+}
+
 detail::ObjectHost::Options host_options(const ObjectsConfig& config, std::size_t shard_count) {
   return {.mailbox_max = config.mailbox_max,
           .idle_time_max = config.idle_time_max,
@@ -134,7 +141,8 @@ Result<void> Shard::open_doors() {
   if (auto opened = telemetry_->open(*headers); !opened) return opened;
   const ClientsConfig& clients = surroundings_.config.clients;
   if (auto opened = client_login_->open(); !opened) return opened;
-  if (auto opened = client_door_->open(tls_options(clients.tls), clients.origins); !opened)
+  if (auto opened = client_door_->open(tls_options(clients.tls), websocket_options(clients));
+      !opened)
     return opened;
   return detail::open_cluster_door(*cluster_network_, surroundings_.config.cluster);
 }

@@ -50,7 +50,7 @@ std::vector<net::OnePort::Kind> served_kinds() {
 }  // namespace
 
 Result<void> ClientDoor::open(const net::TlsOptions& files,
-                              const std::vector<std::string>& origins) {
+                              net::WebSocketNetwork::Options websockets) {
   const bool is_tls = !files.certificate_file.empty();
   auto kinds = is_tls ? plain_kinds("this port speaks TLS", "this port speaks TLS: use https://",
                                     "this port speaks TLS: use https://")
@@ -60,8 +60,8 @@ Result<void> ClientDoor::open(const net::TlsOptions& files,
   tls_ = std::make_unique<DoorNetwork>(outside_->network("tls"), "node.clients.tls");
   if (auto opened = tls_->open(files); !opened) return opened;
   if (tls_->is_tls()) inside_ = make_port(tls_->network(), served_kinds());
-  websockets_ = std::make_unique<net::WebSocketNetwork>(
-      front().network("websocket"), net::WebSocketNetwork::Options{.origins = origins});
+  websockets_ =
+      std::make_unique<net::WebSocketNetwork>(front().network("websocket"), std::move(websockets));
   return {};
 }
 

@@ -35,9 +35,8 @@ class ClientDoor {
   ClientDoor(net::Network& network, net::ConnectionBound& connections, Log& log)
       : network_(network), connections_(connections), log_(log) {}
 
-  // Call it once, before everything else. `origins` are those of WebSocketNetwork::Options. Fails
-  // as net::TlsContext::load().
-  Result<void> open(const net::TlsOptions& files, const std::vector<std::string>& origins);
+  // Call it once, before everything else. Fails as net::TlsContext::load().
+  Result<void> open(const net::TlsOptions& files, net::WebSocketNetwork::Options websockets);
 
   // The networks to listen on, for servers of frames and of HTTP, which may share a port.
   net::Network& frames() { return front().network("frames"); }

@@ -202,10 +202,11 @@ TEST_F(NodeTest, FramesAndHttpShareAPortWhenConfigured) {
 TEST_F(NodeTest, WebSocketsShareThePortOfFramesUnlessSwitchedOff) {
   NodeConfig with_http = config();
   with_http.clients.http = "on";
+  with_http.clients.websocket_deflate = true;
   auto node = make(with_http);
   node->serve(SlowService());
   ASSERT_TRUE(node->start());
-  net::WebSocketNetwork web(network_);
+  net::WebSocketNetwork web(network_, {.deflates = true, .deflate_bytes_min = 1});
   const net::Endpoint& door = node->endpoints().clients;
   rpc::Client browser(web, {door.address, door.port}, {});
   EXPECT_TRUE(SlowClient(browser).wait(wait_request(1ms)));
