@@ -54,11 +54,10 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
       // anew for each byte would take too long.
       const bool is_long = kept_bytes_.size() >= OnePort::Kind{}.first_bytes_max;
       const bool has_room = kept_bytes_.size() + bytes.size() < port_.shared_.first_bytes_max;
+      kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
       if (is_long && has_room && std::ranges::find(bytes, std::byte{'\n'}) == bytes.end()) {
-        kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
         return held_.set(kept_bytes_.capacity());
       }
-      kept_bytes_.insert(kept_bytes_.end(), bytes.begin(), bytes.end());
       all = kept_bytes_;
     }
     const std::size_t first_bytes_max = port_.shared_.first_bytes_max;
@@ -83,7 +82,11 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
   }
 
   void on_time() {
-    if (!is_refused_ && go_on_undecided()) return;
+    // A server that needs no more than it has has its own times, and its own answers to the half of
+    // a request.
+    const Verdict verdict = judge(kept_bytes_, /*is_all=*/true);
+    const bool is_served = verdict.kind && port_.has_listener(*verdict.kind);
+    if (!is_refused_ && is_served) return hand_over(*verdict.kind, kept_bytes_);
     if (!is_refused_) ++port_.shared_.statistics.silent_count;
     end();
   }
@@ -92,32 +95,21 @@ class OpenPort::Newcomer final : private ReadSink, private coroutine::Timer {
     bool is_open = false;  // More bytes may decide.
     std::optional<std::size_t> kind = {};
   };
-  Verdict judge(std::span<const std::byte> first_bytes) const {
+  // With `is_all` nothing more is awaited: `maybe` counts as `no`.
+  Verdict judge(std::span<const std::byte> first_bytes, bool is_all = false) const {
     const std::vector<OnePort::Kind>& kinds = port_.shared_.kinds;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
       switch (kinds[kind].match(first_bytes)) {
         case Match::yes:
           return {.kind = kind};
         case Match::maybe:
+          if (is_all) break;
           return {.is_open = true};
         case Match::no:
           break;
       }
     }
     return {};
-  }
-
-  // Of a request whose head is not complete only the kinds that need to see more of it are in
-  // doubt. Another one has its own times, and its own answers to half a request.
-  bool go_on_undecided() {
-    if (kept_bytes_.empty()) return false;
-    const std::vector<OnePort::Kind>& kinds = port_.shared_.kinds;
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      if (kinds[kind].match(kept_bytes_) != Match::yes || !port_.has_listener(kind)) continue;
-      hand_over(kind, kept_bytes_);
-      return true;
-    }
-    return false;
   }
 
   void hand_over(std::size_t kind, std::span<const std::byte> bytes) {

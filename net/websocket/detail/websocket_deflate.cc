@@ -100,7 +100,7 @@ struct WebSocketInflation::State {
 
 namespace {
 
-// What the thread lends next. A connection that is destroyed within a message frees its own.
+// The thread lends it next. A connection that is destroyed within a message frees its own.
 std::unique_ptr<WebSocketInflation>& idle_inflation() {
   thread_local std::unique_ptr<WebSocketInflation> idle;
   return idle;

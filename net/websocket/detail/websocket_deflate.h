@@ -14,10 +14,10 @@
 
 namespace corolane::net::detail {
 
-// What both ends have agreed on.
+// The settings that both ends have agreed on.
 struct WebSocketDeflate {
   // The binary logarithm of the window for what this end sends, 9 to 15: zlib has no smaller one.
-  // What it receives may have any.
+  // The window of the peer may be of any size.
   int window_bits = 15;
 
   bool operator==(const WebSocketDeflate&) const = default;

@@ -115,22 +115,10 @@ void WebSocketStream::read_request(std::span<const std::byte> bytes) {
   using Parsing = HttpRequestParser::State;
   if (read.parser.state() == Parsing::needs_more) return;
   if (read.parser.state() == Parsing::is_refused) {
-    const HttpResponse refused = bare_response(read.parser.refusal());
-    std::string head;
-    static_cast<void>(append_head(head, refused, {}));
-    return refuse_request(head + refused.body,
-                          Error(Code::invalid_argument, "refused with " + refused.body));
+    return refuse_request(bare_response(read.parser.refusal()));
   }
   const auto answer = answer_websocket(read.request, read.options);
-  if (!answer) {
-    const HttpResponse& refused = answer.error();
-    std::string head;
-    static_cast<void>(append_head(head, refused, {}));
-    return refuse_request(
-        head + refused.body,
-        Error(Code::invalid_argument, "refused with " + std::to_string(refused.status) + ": " +
-                                          refused.body.substr(0, refused.body.size() - 1)));
-  }
+  if (!answer) return refuse_request(answer.error());
   Timer::cancel();
   static_cast<void>(inner_->try_write(bytes_of(answer->text)));
   begin_decoding(answer->deflate);
@@ -141,8 +129,16 @@ void WebSocketStream::read_request(std::span<const std::byte> bytes) {
   if (state_ == State::open && !request->unread.empty()) on_bytes(request->unread.bytes());
 }
 
-void WebSocketStream::refuse_request(const std::string& response, Error reason) {
-  if (!response.empty()) static_cast<void>(inner_->try_write(bytes_of(response)));
+void WebSocketStream::refuse_request(const HttpResponse& response) {
+  std::string text;
+  static_cast<void>(append_head(text, response, {}));
+  static_cast<void>(inner_->try_write(bytes_of(text + response.body)));
+  const std::string why = response.body.substr(0, response.body.find('\n'));
+  fail_to_open(Error(Code::invalid_argument,
+                     "refused with " + std::to_string(response.status) + ": " + why));
+}
+
+void WebSocketStream::fail_to_open(Error reason) {
   failure_ = std::move(reason).with_context(name());
   ++shared_->statistics.failed_count;
   shared_->statistics.last_failure = failure_->message();
@@ -230,7 +226,7 @@ void WebSocketStream::end(Error reason) {
 void WebSocketStream::on_end(const Error& reason) {
   switch (state_) {
     case State::shaking_hands:
-      refuse_request("", Error(reason.code(), "during the handshake: " + reason.message()));
+      fail_to_open(Error(reason.code(), "during the handshake: " + reason.message()));
       return on_time();
     case State::parting:
       return on_time();
@@ -388,7 +384,7 @@ void WebSocketStream::finish_writing() {
 void WebSocketStream::on_time() {
   switch (state_) {
     case State::shaking_hands:
-      return refuse_request("", Error(Code::deadline_exceeded, "the handshake took too long"));
+      return fail_to_open(Error(Code::deadline_exceeded, "the handshake took too long"));
     case State::parting:
       if (host_ != nullptr) {
         state_ = State::closed;

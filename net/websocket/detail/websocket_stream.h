@@ -23,7 +23,7 @@
 #include "net/websocket/websocket_network.h"
 
 namespace corolane::net {
-struct HttpRequest;
+struct HttpResponse;
 }
 
 namespace corolane::net::detail {
@@ -82,7 +82,8 @@ class WebSocketStream final : public HandshakingStream, private ReadSink, privat
   void on_end(const Error& reason) override;
 
   void read_request(std::span<const std::byte> bytes);
-  void refuse_request(const std::string& response, Error reason);
+  void refuse_request(const HttpResponse& response);
+  void fail_to_open(Error reason);
   void decode(std::span<const std::byte> bytes);
   void handle(const WebSocketEvent& event);
   void handle_close(std::span<const std::byte> payload);
