@@ -57,7 +57,7 @@ Result<void> Client::Impl::with_filters(const Method& method,
                                         const google::protobuf::Message& request,
                                         CallOptions& options, Make make,
                                         const google::protobuf::Message* reply) {
-  OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name_};
+  OutgoingCall call{.method = method, .request = request, .options = options, .peer = peer_name()};
   if (const CallScope* const scope = CallScope::current()) call.trace = scope->trace;
   return detail::with_filters(options_.filters, call,
                               [&] { return make_with_extension(call, make, reply); });
@@ -143,7 +143,7 @@ Result<void> Client::Impl::check_may_call(const Method& method, Deadline deadlin
   const std::size_t pending = current_ == nullptr ? 0 : current_->pending_count();
   if (pending + waiting_count_ >= options_.pending_count_max) {
     return Error(Code::resource_exhausted, std::to_string(pending + waiting_count_) + " calls to " +
-                                               peer_name_ + " are pending already");
+                                               peer_name() + " are pending already");
   }
   if (deadline.has_passed()) {
     return Error(Code::deadline_exceeded,
@@ -197,7 +197,10 @@ Client::Statistics Client::Impl::statistics() const {
 }
 
 Client::Client(net::Network& network, net::HostPort peer, Options options)
-    : impl_(std::make_unique<Impl>(network, std::move(peer), std::move(options))) {}
+    : Client(network, std::vector{std::move(peer)}, std::move(options)) {}
+
+Client::Client(net::Network& network, std::vector<net::HostPort> servers, Options options)
+    : impl_(std::make_unique<Impl>(network, std::move(servers), std::move(options))) {}
 
 Client::~Client() = default;
 

@@ -98,6 +98,10 @@ class Client {
 
   // Connects on the first call. `network` outlives the client.
   Client(net::Network& network, net::HostPort peer, Options options);
+  // The same with several servers, of which there is at least one: any of them will do. The first
+  // is drawn at random. It takes the next one when one does not answer, refuses it or drains, and
+  // waits once it has tried them all; a session is resumed wherever it arrives.
+  Client(net::Network& network, std::vector<net::HostPort> servers, Options options);
   // Suspends until the client's own task has ended. No task may be inside a call, which is checked:
   // close() and join the callers first.
   ~Client();

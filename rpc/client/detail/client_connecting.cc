@@ -31,16 +31,28 @@ bool is_lasting(const Error& error) {
   }
 }
 
+std::vector<std::string> names_of(const std::vector<net::HostPort>& peers) {
+  check(!peers.empty(), "a client has a server");
+  std::vector<std::string> names;
+  for (const net::HostPort& peer : peers) {
+    names.push_back(to_string(net::Endpoint{.address = peer.host, .port = peer.port}));
+  }
+  return names;
+}
+
 }  // namespace
 
-Client::Impl::Impl(net::Network& network, net::HostPort peer, Options options)
+Client::Impl::Impl(net::Network& network, std::vector<net::HostPort> peers, Options options)
     : network_(network),
-      peer_(std::move(peer)),
-      peer_name_(to_string(net::Endpoint{.address = peer_.host, .port = peer_.port})),
+      peers_(std::move(peers)),
+      peer_names_(names_of(peers_)),
       options_(std::move(options)),
       jitter_(net::seed_or_random(options_.random_seed)),
       requester_(options_.requester.empty() ? net::random_text(16) : options_.requester),
-      disconnected_at_(now()) {}
+      disconnected_at_(now()) {
+  // Clients that start together do not all go to the first.
+  if (peers_.size() > 1) peer_ = net::seed_or_random(options_.random_seed) % peers_.size();
+}
 
 Client::Impl::~Impl() {
   close();
@@ -64,7 +76,7 @@ Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
     if (closed_) return *closed_;
     if (auto started = start_connecting(); !started) {
       return std::move(started.error())
-          .with_context("no connection to " + peer_name_)
+          .with_context("no connection to " + peer_name())
           .with_retry_after(retry_without_stack_after);
     }
     if (is_hopeless()) return unreachable();
@@ -75,7 +87,7 @@ Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
     if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
       continue;
     }
-    return std::move(waited.error()).with_context("no connection to " + peer_name_);
+    return std::move(waited.error()).with_context("no connection to " + peer_name());
   }
   return current_.get();
 }
@@ -86,7 +98,7 @@ Result<void> Client::Impl::wait_until_connected(Deadline deadline) {
     if (closed_) return *closed_;
     if (failed_attempt_count_ != failed_before) return *last_failure_;
     if (auto started = start_connecting(); !started) {
-      return std::move(started.error()).with_context("connect to " + peer_name_);
+      return std::move(started.error()).with_context("connect to " + peer_name());
     }
     // So soon after a failure no attempt begins: this caller begins the next one.
     const Deadline next = is_connecting_ ? Deadline::never() : Deadline::at(next_attempt_at_);
@@ -94,14 +106,13 @@ Result<void> Client::Impl::wait_until_connected(Deadline deadline) {
     if (waited || (waited.error().code() == Code::deadline_exceeded && !deadline.has_passed())) {
       continue;
     }
-    return std::move(waited.error()).with_context("connect to " + peer_name_);
+    return std::move(waited.error()).with_context("connect to " + peer_name());
   }
   return {};
 }
 
 bool Client::Impl::is_hopeless() const {
-  return (last_failure_ && is_lasting(*last_failure_)) ||
-         now() - disconnected_at_ >= options_.unreachable_after;
+  return is_refused_ || now() - disconnected_at_ >= options_.unreachable_after;
 }
 
 Error Client::Impl::unreachable() const {
@@ -109,7 +120,7 @@ Error Client::Impl::unreachable() const {
       std::chrono::ceil<std::chrono::milliseconds>(Deadline::at(next_attempt_at_).remaining());
   Error reason = last_failure_ ? *last_failure_ : Error(Code::unavailable, "no answer so far");
   return std::move(reason)
-      .with_context("no connection to " + peer_name_)
+      .with_context("no connection to " + peer_name())
       .with_retry_after(std::max(until_next, std::chrono::milliseconds(1)));
 }
 
@@ -130,13 +141,17 @@ void Client::Impl::keep_connecting() {
     if (connected && is_connected()) break;
     // The server may have asked us to leave at once.
     last_failure_ = connected ? Error(Code::unavailable, "the server drains") : connected.error();
-    ++failed_count_;
+    try_next_peer();
+    // A failure counts once all servers have been tried.
+    const int peer_count = static_cast<int>(peers_.size());
+    if (++failed_count_ % peer_count != 0) continue;
     ++failed_attempt_count_;
-    const Duration delay =
-        delay_after(options_.reconnect_delay_min, options_.reconnect_delay_max, failed_count_);
+    is_refused_ = is_lasting(*last_failure_);
+    const Duration delay = delay_after(options_.reconnect_delay_min, options_.reconnect_delay_max,
+                                       failed_count_ / peer_count);
     next_attempt_at_ = now() + delay;
     waiting_.pulse();
-    const bool keeps_trying = options_.pushes != nullptr && !is_lasting(*last_failure_);
+    const bool keeps_trying = options_.pushes != nullptr && !is_refused_;
     if (is_hopeless() && !keeps_trying) {
       if (options_.pushes != nullptr) options_.pushes->on_end(*last_failure_);
       break;
@@ -150,13 +165,13 @@ Result<void> Client::Impl::connect_once() {
   const Deadline deadline = Deadline::after(options_.connect_time_max);
   // Before the server begins to wait for the hello.
   Result<std::string> token = options_.token ? options_.token() : Result<std::string>("");
-  if (!token) return std::move(token.error()).with_context("the token for " + peer_name_);
+  if (!token) return std::move(token.error()).with_context("the token for " + peer_name());
   if (token->size() > token_bytes_max) {
     return Error(Code::invalid_argument, "a token of " + std::to_string(token->size()) +
                                              " bytes is above the limit of " +
                                              std::to_string(token_bytes_max));
   }
-  auto stream = net::connect_to(network_, peer_, deadline);
+  auto stream = net::connect_to(network_, peers_[peer_], deadline);
   if (!stream) return std::move(stream.error());
   if (closed_) return *closed_;
   // The old connection broke, and the loop has not reported it yet.
@@ -180,7 +195,7 @@ Result<void> Client::Impl::connect_once() {
   auto waited = handshake_ended_.wait(deadline);
   if (current_.get() == made && made->is_open()) return {};
   if (current_.get() == made) {
-    Error reason = std::move(waited.error()).with_context(peer_name_ + " sent no hello");
+    Error reason = std::move(waited.error()).with_context(peer_name() + " sent no hello");
     current_->end(reason);
     return reason;
   }
@@ -191,6 +206,7 @@ Result<void> Client::Impl::connect_once() {
 void Client::Impl::opened(detail::ClientConnection& connection) {
   failed_count_ = 0;
   last_failure_.reset();
+  is_refused_ = false;
   next_attempt_at_ = TimePoint::min();
   handshake_ended_.set();
   waiting_.pulse();
@@ -225,9 +241,14 @@ void Client::Impl::ended(detail::ClientConnection& connection, const Error* reas
   if (current_.get() != &connection) return;
   old_.push_back(std::move(current_));
   disconnected_at_ = now();
-  if (reason != nullptr) last_failure_ = *reason;
+  if (reason != nullptr) {
+    last_failure_ = *reason;
+    is_refused_ = !is_connecting_ && is_lasting(*reason);
+  }
   handshake_ended_.set();
   if (closed_) return;
+  // The server drains.
+  if (reason == nullptr) try_next_peer();
   // Reconnects ahead of the next call, unless the peer rejected us for good or there is no stack;
   // then the next call does.
   if (reason == nullptr || !is_lasting(*reason)) {

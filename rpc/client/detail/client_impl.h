@@ -23,7 +23,7 @@ namespace corolane::rpc {
 
 class Client::Impl final : private detail::ClientConnection::Host {
  public:
-  Impl(net::Network& network, net::HostPort peer, Options options);
+  Impl(net::Network& network, std::vector<net::HostPort> peers, Options options);
   ~Impl();
 
   Result<void> call(const Method& method, const google::protobuf::Message& request,
@@ -96,11 +96,15 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void over(detail::ClientConnection& connection) override;
   void pushed(detail::ClientConnection& connection, const Frame& frame) override;
 
+  const std::string& peer_name() const { return peer_names_[peer_]; }
+  void try_next_peer() { peer_ = (peer_ + 1) % peers_.size(); }
   Duration delay_after(Duration first, Duration longest, int failed_count);
 
   net::Network& network_;
-  const net::HostPort peer_;
-  const std::string peer_name_;
+  // At least one; those who connect try one after the other.
+  const std::vector<net::HostPort> peers_;
+  const std::vector<std::string> peer_names_;
+  std::size_t peer_ = 0;  // The one in use.
   const Options options_;
   Statistics statistics_;
   detail::Jitter jitter_;
@@ -122,6 +126,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   int failed_count_ = 0;                    // Attempts to connect, in a row,
   std::uint64_t failed_attempt_count_ = 0;  // and in all.
   std::optional<Error> last_failure_;
+  bool is_refused_ = false;  // By an error that an early retry will not fix.
   TimePoint disconnected_at_;
   TimePoint next_attempt_at_ = TimePoint::min();
   coroutine::TaskGroup tasks_;
