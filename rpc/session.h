@@ -20,8 +20,9 @@
 // dropped is told as a gap: a push is never lost silently, never delivered twice, and never out of
 // order.
 //
-// A session belongs to its server and that server's thread: a client that reaches another shard or
-// node begins a new one.
+// A session belongs to a server and that server's thread. When its client resumes it on another
+// server (rpc/session_registry.h), it moves there with what is kept for the client: it ends here
+// with aborted, and that server's handlers find it in their calls.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -46,6 +47,7 @@
 
 namespace corolane::rpc {
 
+class SessionRecord;
 namespace detail {
 class SessionTable;
 }
@@ -76,8 +78,10 @@ struct SessionCounts {
   std::size_t ring_bytes = 0;
   std::uint64_t begun_count = 0;
   std::uint64_t resumed_count = 0;
-  std::uint64_t refused_count = 0;  // Tokens of no session, or of another principal's.
-  std::uint64_t expired_count = 0;  // Sessions that ended without a connection.
+  std::uint64_t refused_count = 0;   // Tokens of no session, or of another principal's.
+  std::uint64_t arrived_count = 0;   // Sessions of other servers that moved here,
+  std::uint64_t departed_count = 0;  // and of this one that moved away.
+  std::uint64_t expired_count = 0;   // Sessions that ended without a connection.
   std::uint64_t kicked_count = 0;
   std::uint64_t lost_push_count = 0;
   // Calls above the rate of their session: after which it was slowed, that were refused, and that
@@ -94,24 +98,31 @@ class Session final : private coroutine::Timer {
     std::uint64_t number = 0;
     std::uint64_t type = 0;  // The hash of the name of its message.
     std::string bytes = {};
+    // Its sender keeps it under this number until the client has it; 0: it does not.
+    std::uint64_t kept_number = 0;
+    bool is_lost = false;  // Only the number is left.
   };
 
   // The connection of a client, as far as its session needs it. Its methods run on the loop's
   // stack.
   class Socket {
    public:
+    virtual const std::string& peer_name() const = 0;  // "10.1.0.7:52310".
     // False, and nothing is sent, when there is no room.
     virtual bool send_push(const Pushed& push) = 0;
     // All pushes up to that number that the client has not received are lost.
     virtual bool send_gap(std::uint64_t number) = 0;
-    // The session leaves it: it says why, and closes. It may not call the session any more.
-    virtual void leave(const Error& reason) = 0;
+    // The session leaves it: it says why, and closes. It may not call the session any more. When
+    // the session has moved, a client that was asked to leave may await its replies first.
+    virtual void leave(const Error& reason, bool has_moved) = 0;
 
    protected:
     ~Socket() = default;
   };
 
   struct Statistics {
+    std::uint64_t call_count = 0;      // That the client made, on this server,
+    std::uint64_t received_bytes = 0;  // and their bytes.
     std::uint64_t pushed_count = 0;
     std::uint64_t acknowledged_number = 0;
     std::uint64_t lost_count = 0;  // Told to the client as gaps.
@@ -125,10 +136,12 @@ class Session final : private coroutine::Timer {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Tells sessions of a server apart. Its secret is another value.
+  // Random, and the same wherever the session moves. Its secret is another value.
   std::uint64_t number() const { return number_; }
   const Principal& principal() const { return principal_; }
   bool is_connected() const { return socket_ != nullptr; }
+  // "10.1.0.7:52310"; empty without a connection.
+  std::string peer() const { return socket_ == nullptr ? std::string() : socket_->peer_name(); }
   bool has_ended() const { return ended_by_.has_value(); }
   Statistics statistics() const;
 
@@ -136,13 +149,39 @@ class Session final : private coroutine::Timer {
   // unavailable when the session has ended, and with resource_exhausted when the message alone is
   // above the bytes of the ring.
   Result<void> push(const google::protobuf::MessageLite& message);
+  // For what comes from elsewhere, serialised. The same in order, by its sender:
+  Result<void> push(std::uint64_t type, std::string bytes);
+  // That is kept by its sender, under ascending numbers, until the registry hears that it was
+  // acknowledged. A number that has come is not pushed again; of one that is too large the client
+  // is told that it is lost.
+  Result<void> push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes);
+  // A push has not come this far: its client is told that one is lost.
+  Result<void> lose();
+  // A sender that repeats what may have been lost stamps it: a stamp, or an earlier one of its
+  // source, is noted once.
+  struct Stamp {
+    std::uint64_t epoch = 0;   // Senders follow one another: greater with each.
+    std::uint64_t source = 0;  // Random: another one when a sender begins anew.
+    std::uint64_t sequence = 0;
+  };
+  bool has_noted(const Stamp& stamp) const {
+    return stamp.epoch == last_stamp_.epoch && stamp.source == last_stamp_.source &&
+           stamp.sequence <= last_stamp_.sequence;
+  }
+  // Whether a later sender has been noted: then the one of that epoch is fenced.
+  bool is_fenced(std::uint64_t epoch) const { return epoch < last_stamp_.epoch; }
+  void note(const Stamp& stamp) { last_stamp_ = stamp; }
+  // How often it has moved to another server.
+  std::uint64_t move_count() const { return move_count_; }
 
-  // Ends the session: its client is told the reason, and cannot resume. A client takes a code that
+  // Ends the session: its client is told the reason, now or when it would resume within two
+  // patiences, and cannot resume. A client takes a code that
   // invites to try again, such as unavailable, as leave to begin a new session.
   void kick(const Error& reason);
 
   // Runs the function when the session ends: the patience is over (deadline_exceeded), it was
-  // kicked, newer sessions need its place (resource_exhausted), or the server stops (unavailable).
+  // kicked, its client has resumed it on another server (aborted), newer sessions need its place
+  // (resource_exhausted), or the server stops (unavailable).
   // At once when it has ended. The function must not suspend, and is kept until then: call this
   // once for a session, not with each of its calls.
   void on_end(std::function<void(const Error& reason)> function);
@@ -150,17 +189,21 @@ class Session final : private coroutine::Timer {
  private:
   friend class detail::SessionTable;
 
-  Session(detail::SessionTable& table, std::uint64_t number, std::string token,
+  Session(detail::SessionTable& table, std::uint64_t number, std::string secret,
           Principal principal);
+
+  // What moves to another server, and is taken over there from the record.
+  SessionRecord record();
+  void take_over(const SessionRecord& record);
 
   // A connection of the client takes over; the client has received the pushes up to that number.
   // Fails with invalid_argument when that cannot be.
   Result<void> attach(Socket& socket, std::uint64_t received_number);
-  // The connection is gone. Does nothing when another one has taken over. A session that nobody
-  // knows, and that nothing was pushed to, is not worth keeping.
+  // The connection is gone. Does nothing when another one has taken over. A session that neither
+  // the registry nor a handler knows, and that nothing was pushed to, is not worth keeping.
   void detach(const Socket& socket, bool is_known);
   Result<void> acknowledge(const Socket& socket, std::uint64_t number);
-  void end(const Error& reason);
+  void end(const Error& reason, bool has_moved = false);
 
   // What is to be done with a call, or an item of a stream, of that size.
   enum class Verdict : std::uint8_t { serve, slow, refuse, disconnect };
@@ -170,6 +213,7 @@ class Session final : private coroutine::Timer {
   };
   Judgement judge(std::size_t call_count, std::size_t bytes, TimePoint time);
 
+  Result<void> append(Pushed push);
   void send_rest();
   void forget_through(std::uint64_t number);
   void drop_oldest();
@@ -180,8 +224,9 @@ class Session final : private coroutine::Timer {
 
   detail::SessionTable* table_;  // Null once it has ended.
   const std::uint64_t number_;
-  const std::string token_;
-  Principal principal_;  // As of the last login.
+  const std::string secret_;
+  bool is_announced_ = false;  // To the registry.
+  Principal principal_;        // As of the last login.
   Socket* socket_ = nullptr;
   std::deque<Pushed> ring_;  // Not acknowledged.
   std::size_t ring_bytes_ = 0;
@@ -189,12 +234,22 @@ class Session final : private coroutine::Timer {
   std::uint64_t sent_number_ = 0;  // The last one that the connection was sent, or told as lost.
   std::uint64_t acknowledged_number_ = 0;
   std::uint64_t lost_count_ = 0;
+  Stamp last_stamp_;
+  std::uint64_t last_kept_number_ = 0;
+  struct Dropped {
+    std::uint64_t number = 0;
+    std::uint64_t kept_number = 0;
+  };
+  Dropped dropped_;  // The last one that its sender keeps.
+  std::uint64_t move_count_ = 0;
   detail::TokenBucket calls_;
   detail::TokenBucket bytes_;
+  std::uint64_t call_count_ = 0;
+  std::uint64_t received_bytes_ = 0;
   std::uint64_t attached_count_ = 0;
   std::list<Session*>::iterator place_among_waiting_ = {};
   bool is_waiting_ = false;
-  const TimePoint begun_at_ = now();
+  TimePoint begun_at_ = now();
   std::optional<Error> ended_by_;
   std::vector<std::function<void(const Error&)>> end_functions_;
 };

@@ -56,6 +56,12 @@ void collect_sessions(const rpc::SessionCounts& sessions, MetricWriter& out) {
   out.counter("corolane_sessions_resumed_total",
               "Connections that resumed the session of an earlier one.", {},
               sessions.resumed_count);
+  out.counter("corolane_session_moves_total",
+              "Sessions that moved between shards and nodes, as their clients did.",
+              {{"direction", "in"}}, sessions.arrived_count);
+  out.counter("corolane_session_moves_total",
+              "Sessions that moved between shards and nodes, as their clients did.",
+              {{"direction", "out"}}, sessions.departed_count);
   out.counter("corolane_sessions_refused_total",
               "Connections whose session had ended, or was of another principal; they began a new "
               "one.",

@@ -31,6 +31,12 @@ class TokenBucket {
     return balance_;
   }
 
+  // Takes over the balance of the same client's bucket elsewhere.
+  void set_balance(double balance, TimePoint time) {
+    balance_ = std::min(per_second_, balance);
+    filled_at_ = time;
+  }
+
   // The debt in seconds of the rate; 0 without one.
   double debt_seconds() const { return balance_ < 0 ? -balance_ / per_second_ : 0; }
 

@@ -17,6 +17,7 @@
 #include "net/graveyard.h"
 #include "rpc/server/detail/dispatcher.h"
 #include "rpc/server/detail/server_connection.h"
+#include "rpc/session_moves.pb.h"
 
 namespace corolane::rpc {
 namespace {
@@ -34,6 +35,16 @@ constexpr std::size_t output_while_reading_max = 64 * 1024;
 bool is_there(const detail::ServedMethod* served, Door door) {
   return served != nullptr && (door == Door::nodes || served->is_for_clients);
 }
+
+// How often a few clients more are asked to leave.
+constexpr std::size_t dismissals_per_second = 100;
+constexpr Duration dismissal_interval = 10ms;
+// However many there are, they have been asked by then.
+constexpr Duration dismissal_time_max = 3s;
+constexpr Duration dismissal_look_interval = 50ms;
+
+// How long sessions without a connection wait then for their clients to arrive at another server.
+constexpr Duration claim_time_max = 2s;
 
 // Connections without a place that are sent a refusal. Further ones are closed without one: each
 // holds a descriptor for as long as its peer takes to read it.
@@ -68,7 +79,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
         call_shares_(call_limits(options)),
         principals_(principal_limits(options)),
         client_bytes_(options.client_bytes_max),
-        sessions_(options.sessions),
+        sessions_(options.sessions, options.session_registry),
         dispatcher_(options_, client_bytes_) {
     // protobuf would log a line for each malformed request; their senders get an error, and they
     // are counted.
@@ -81,7 +92,9 @@ class Server::Impl final : private detail::ServerConnection::Host {
   net::AddressShares& call_shares() { return call_shares_; }
   net::ByteBudget& client_bytes() { return client_bytes_; }
   detail::PrincipalCounts& principals_of_all() { return principals_; }
+  detail::SessionTable& sessions_of_all() { return sessions_; }
   void set_limits(const Options& options);
+  void dismiss_clients(std::size_t per_second, Deadline deadline);
   Result<void> stop(Deadline deadline);
   Statistics statistics() const;
   void read_totals(Totals& totals) const;
@@ -91,6 +104,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
   struct Listening {
     ListenOptions options;
     std::unique_ptr<net::Listener> listener;
+    bool is_closed = false;
   };
 
   void accept_all(const Listening& listening);
@@ -104,6 +118,7 @@ class Server::Impl final : private detail::ServerConnection::Host {
     dispatcher_.serve(connection, frame);
   }
   void ended(detail::ServerConnection& connection) override;
+  static void close(Listening& listening);
   void ask_clients_to_leave();
   void wait_for_clients_to_leave(Deadline deadline);
   void close_connections();
@@ -178,7 +193,7 @@ net::ConnectionBound& Server::Impl::bound_of(const ListenOptions& options) {
 }
 
 void Server::Impl::accept_all(const Listening& listening) {
-  while (auto stream = net::accept_next(*listening.listener, stopping_)) {
+  while (auto stream = net::accept_next(*listening.listener, listening.is_closed)) {
     admit(listening, std::move(stream));
   }
 }
@@ -235,12 +250,27 @@ Result<void> Server::Impl::log_in(detail::ServerConnection& connection) {
   }
   // Copies, since the client may leave meanwhile.
   auto task = logins_.spawn(
-      "rpc login", [this, id = connection.id(), login = connection.rules().login,
-                    token = connection.token(), address = std::string(connection.peer()),
-                    identity = std::string(connection.peer_identity())] {
-        auto principal = (*login)(token, {.address = address, .identity = identity});
+      "rpc login",
+      [this, id = connection.id(), login = connection.rules().login, token = connection.token(),
+       keeps_session = connection.keeps_session(), session_token = connection.named_session(),
+       address = std::string(connection.peer()),
+       identity = std::string(connection.peer_identity())] {
+        auto principal = login == nullptr
+                             ? Result<Principal>(Principal())
+                             : (*login)(token, {.address = address, .identity = identity});
+        detail::SessionTable::Found session;
+        if (principal && keeps_session) {
+          auto found = sessions_.find_anywhere(session_token, *principal);
+          if (found) {
+            session = *std::move(found);
+          } else {
+            principal = std::move(found.error());
+          }
+        }
         const auto found = connections_.find(id);
-        if (found != connections_.end()) found->second->logged_in(std::move(principal));
+        const bool is_there =
+            found != connections_.end() && found->second->logged_in(std::move(principal), session);
+        sessions_.settle(session, is_there);
       });
   if (!task) return std::move(task.error()).with_retry_after(options_.admission.retry_after);
   connection.bind_login(*task);
@@ -265,7 +295,7 @@ void Server::Impl::ended(detail::ServerConnection& connection) {
 
 Result<void> Server::Impl::stop(Deadline deadline) {
   stopping_ = true;
-  for (const Listening& listening : listenings_) listening.listener->close();
+  for (Listening& listening : listenings_) close(listening);
   ask_clients_to_leave();
   dispatcher_.stop_streams();
   wait_for_clients_to_leave(earlier(deadline, Deadline::after(options_.leave_time_max)));
@@ -273,12 +303,56 @@ Result<void> Server::Impl::stop(Deadline deadline) {
   auto drained = dispatcher_.drain(deadline);
   accepting_.cancel_and_join();
   logins_.cancel_and_join();
-  sessions_.end_all(Error(Code::unavailable, "the server stops"));
+  sessions_.stop(Error(Code::unavailable, "the server stops"));
   close_connections();
   connections_.clear();
   ended_.clear();
   listenings_.clear();
   return drained;
+}
+
+void Server::Impl::close(Listening& listening) {
+  listening.is_closed = true;
+  listening.listener->close();
+}
+
+void Server::Impl::dismiss_clients(std::size_t per_second, Deadline deadline) {
+  for (Listening& listening : listenings_) {
+    if (listening.options.door == Door::clients) close(listening);
+  }
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, connection] : connections_) {
+    if (connection->door() == Door::clients) ids.push_back(id);
+  }
+  // All have left in time.
+  const auto seconds_max = std::chrono::duration_cast<std::chrono::seconds>(dismissal_time_max);
+  per_second = std::max(per_second, ids.size() / static_cast<std::size_t>(seconds_max.count()));
+  const std::size_t count_at_once = std::max<std::size_t>(1, per_second / dismissals_per_second);
+  std::size_t count = 0;
+  for (const std::uint64_t id : ids) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) continue;
+    found->second->cancel_streams();
+    found->second->ask_to_leave();
+    if (++count % count_at_once == 0 && !coroutine::sleep_for(dismissal_interval)) return;
+    if (deadline.has_passed()) return;
+  }
+  const auto is_client = [](const auto& entry) { return entry.second->door() == Door::clients; };
+  while (std::ranges::any_of(connections_, is_client)) {
+    if (deadline.has_passed()) return;
+    const auto waited =
+        some_left_.wait(earlier(deadline, Deadline::after(dismissal_look_interval)));
+    if (!waited && waited.error().code() != Code::deadline_exceeded) return;
+    // Those that were about to log in.
+    for (const auto& [id, connection] : connections_) {
+      if (connection->door() == Door::clients) connection->ask_to_leave();
+    }
+  }
+  // A client closes its connection before it arrives elsewhere.
+  const Deadline claimed_by = earlier(deadline, Deadline::after(claim_time_max));
+  while (sessions_.statistics().session_count > 0 && !claimed_by.has_passed()) {
+    if (!coroutine::sleep_for(dismissal_interval)) return;
+  }
 }
 
 void Server::Impl::ask_clients_to_leave() {
@@ -371,11 +445,31 @@ detail::Dispatcher& Server::dispatcher() { return impl_->dispatcher(); }
 
 detail::PrincipalCounts& Server::principals() { return impl_->principals_of_all(); }
 
+SessionAnswer Server::give_session(const SessionClaim& claim, Deadline deadline) {
+  return impl_->sessions_of_all().give(claim, deadline);
+}
+
+std::shared_ptr<Session> Server::find_session(std::uint64_t number) const {
+  return impl_->sessions_of_all().find(number);
+}
+
+void Server::for_each_session(const std::function<void(const Session&)>& see) const {
+  impl_->sessions_of_all().for_each(see);
+}
+
+std::string Server::next_home_of_session(std::uint64_t number) const {
+  return impl_->sessions_of_all().next_home(number);
+}
+
 void Server::set_limits(const Options& options) { impl_->set_limits(options); }
 
 net::AddressShares& Server::call_shares() { return impl_->call_shares(); }
 
 net::ByteBudget& Server::client_bytes() { return impl_->client_bytes(); }
+
+void Server::dismiss_clients(std::size_t per_second, Deadline deadline) {
+  impl_->dismiss_clients(per_second, deadline);
+}
 
 Result<void> Server::stop(Deadline deadline) {
   if (impl_->dispatcher().serves_here()) {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "coroutine/base/deadline.h"
@@ -34,6 +35,7 @@
 #include "rpc/principal.h"
 #include "rpc/service.h"
 #include "rpc/session.h"
+#include "rpc/session_registry.h"
 #include "rpc/stack_sizes.h"
 
 namespace corolane::rpc {
@@ -71,6 +73,9 @@ class Server {
     AdmissionOptions admission = {};
     Keepalive keepalive = {};
     SessionOptions sessions = {};
+    // Where clients may resume the sessions of this server, and by which it finds those of others.
+    // Outlives the server. Null: sessions stay here.
+    SessionRegistry* session_registry = nullptr;
     std::uint64_t random_seed = 0;  // Seeds random delays; 0 takes a seed from the system.
     StackSizes stack_sizes = {};    // Of the handlers' tasks.
   };
@@ -184,10 +189,25 @@ class Server {
   // connection and of a principal, from now on.
   void set_limits(const Options& options);
 
+  // Gives the session that a client claims at another server to that server, or says where it has
+  // moved. Suspends while it is on its way here.
+  SessionAnswer give_session(const SessionClaim& claim, Deadline deadline);
+
+  // The session of that number. Null when it is not here; it may have moved to the home that the
+  // second one returns, which is empty when that is not known.
+  std::shared_ptr<Session> find_session(std::uint64_t number) const;
+  std::string next_home_of_session(std::uint64_t number) const;
+
   // Counts the calls of clients by address, over HTTP too. Lives as long as the server.
   net::AddressShares& call_shares();
   // Counts the memory that clients hold. Other servers by which clients call this one share it.
   net::ByteBudget& client_bytes();
+
+  // The first step of a drain, when clients can go elsewhere: stops accepting them and asks all to
+  // leave, so many a second, so that they do not arrive together at the others. Meanwhile their
+  // calls are served, and give_session() gives away what they resume there. Suspends until they
+  // have left with their sessions, or until the deadline. stop() comes next.
+  void dismiss_clients(std::size_t per_second, Deadline deadline);
 
   // Drains the server so that no call is lost: stops accepting, asks every client to leave, serves
   // the requests that they sent before they left, and suspends until all handlers have ended.
@@ -206,6 +226,8 @@ class Server {
   std::vector<const Service*> services() const;
   // Passes each connection, in any order, to `see`, which must not suspend.
   void for_each_connection(const std::function<void(const ConnectionView&)>& see) const;
+  // The same for each session.
+  void for_each_session(const std::function<void(const Session&)>& see) const;
   Statistics statistics() const;
   void read_totals(Totals& totals) const;
 

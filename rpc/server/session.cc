@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A session and the table of all: what is kept for a client, and what its connection is sent.
+// A session: what is kept for a client, and what its connection is sent.
 #include "rpc/session.h"
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/scheduler.h"
-#include "net/crypto.h"
 #include "rpc/server/detail/session_table.h"
+#include "rpc/session_moves.pb.h"
+#include "rpc/session_registry.h"
 #include "rpc/wire/frame.h"
 
 namespace corolane::rpc {
@@ -33,12 +34,12 @@ std::size_t size_of(const Session::Pushed& push) { return push.bytes.size() + pu
 
 }  // namespace
 
-Session::Session(detail::SessionTable& table, std::uint64_t number, std::string token,
+Session::Session(detail::SessionTable& table, std::uint64_t number, std::string secret,
                  Principal principal)
     : Timer([](Timer& timer) { static_cast<Session&>(timer).on_time(); }),
       table_(&table),
       number_(number),
-      token_(std::move(token)),
+      secret_(std::move(secret)),
       principal_(std::move(principal)),
       calls_(table.options_.calls_per_second_max),
       bytes_(table.options_.bytes_per_second_max) {}
@@ -46,7 +47,9 @@ Session::Session(detail::SessionTable& table, std::uint64_t number, std::string 
 Session::~Session() { check(ended_by_.has_value(), "a session ends before it is destroyed"); }
 
 Session::Statistics Session::statistics() const {
-  return {.pushed_count = last_number_,
+  return {.call_count = call_count_,
+          .received_bytes = received_bytes_,
+          .pushed_count = last_number_,
           .acknowledged_number = acknowledged_number_,
           .lost_count = lost_count_,
           .resumed_count = attached_count_ == 0 ? 0 : attached_count_ - 1,
@@ -55,9 +58,83 @@ Session::Statistics Session::statistics() const {
           .begun_at = begun_at_};
 }
 
+SessionRecord Session::record() {
+  const TimePoint time = now();
+  SessionRecord record;
+  record.set_number(number_);
+  record.set_age_milliseconds(static_cast<std::uint64_t>(
+      std::chrono::floor<std::chrono::milliseconds>(time - begun_at_).count()));
+  record.set_resumed_count(attached_count_ == 0 ? 0 : attached_count_ - 1);
+  record.set_lost_count(lost_count_);
+  record.set_last_number(last_number_);
+  record.set_stamp_epoch(last_stamp_.epoch);
+  record.set_stamp_source(last_stamp_.source);
+  record.set_stamp_sequence(last_stamp_.sequence);
+  record.set_last_kept_number(last_kept_number_);
+  record.set_move_count(move_count_);
+  record.set_dropped_number(dropped_.number);
+  record.set_dropped_kept_number(dropped_.kept_number);
+  record.set_acknowledged_number(acknowledged_number_);
+  for (const Pushed& push : ring_) {
+    PushRecord& kept = *record.add_pushes();
+    kept.set_type(push.type);
+    kept.set_message(push.bytes);
+    kept.set_kept_number(push.kept_number);
+    kept.set_is_lost(push.is_lost);
+  }
+  record.set_call_balance(calls_.take(0, time));
+  record.set_byte_balance(bytes_.take(0, time));
+  return record;
+}
+
+void Session::take_over(const SessionRecord& record) {
+  const TimePoint time = now();
+  begun_at_ = time - std::chrono::milliseconds(record.age_milliseconds());
+  attached_count_ = record.resumed_count() + 1;
+  lost_count_ = record.lost_count();
+  last_number_ = record.last_number();
+  last_stamp_ = {.epoch = record.stamp_epoch(),
+                 .source = record.stamp_source(),
+                 .sequence = record.stamp_sequence()};
+  last_kept_number_ = record.last_kept_number();
+  dropped_ = {.number = record.dropped_number(), .kept_number = record.dropped_kept_number()};
+  move_count_ = record.move_count() + 1;
+  acknowledged_number_ = record.acknowledged_number();
+  std::uint64_t number = last_number_ - static_cast<std::uint64_t>(record.pushes_size());
+  for (const PushRecord& kept : record.pushes()) {
+    ring_.push_back({.number = ++number,
+                     .type = kept.type(),
+                     .bytes = kept.message(),
+                     .kept_number = kept.kept_number(),
+                     .is_lost = kept.is_lost()});
+    ring_bytes_ += size_of(ring_.back());
+  }
+  table_->ring_bytes_ += ring_bytes_;
+  calls_.set_balance(record.call_balance(), time);
+  bytes_.set_balance(record.byte_balance(), time);
+}
+
 Result<void> Session::push(const google::protobuf::MessageLite& message) {
+  return append({.type = method_id(message.GetTypeName()), .bytes = message.SerializeAsString()});
+}
+
+Result<void> Session::push(std::uint64_t type, std::string bytes) {
+  return append({.type = type, .bytes = std::move(bytes)});
+}
+
+Result<void> Session::push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes) {
+  if (kept_number <= last_kept_number_) return {};
+  auto pushed = append({.type = type, .bytes = std::move(bytes), .kept_number = kept_number});
+  // One that is too large is lost, and told as such: it does not hold up those behind it.
+  if (!pushed && !ended_by_) pushed = append({.kept_number = kept_number, .is_lost = true});
+  if (pushed) last_kept_number_ = kept_number;
+  return pushed;
+}
+
+Result<void> Session::lose() { return append({.is_lost = true}); }
+
+Result<void> Session::append(Pushed push) {
   if (ended_by_) return Error(Code::unavailable, "the session has ended: " + ended_by_->message());
-  Pushed push{.type = method_id(message.GetTypeName()), .bytes = message.SerializeAsString()};
   const SessionOptions& options = table_->options_;
   const std::size_t size = size_of(push);
   if (size > options.ring_bytes_max) {
@@ -70,6 +147,9 @@ Result<void> Session::push(const google::protobuf::MessageLite& message) {
   send_rest();
   while (ring_.size() > options.ring_count_max || ring_bytes_ > options.ring_bytes_max ||
          (table_->ring_bytes_ > options.bytes_max && !ring_.empty())) {
+    if (ring_.front().kept_number != 0) {
+      dropped_ = {.number = ring_.front().number, .kept_number = ring_.front().kept_number};
+    }
     drop_oldest();
   }
   return {};
@@ -83,8 +163,14 @@ void Session::drop_oldest() {
 }
 
 void Session::forget_through(std::uint64_t number) {
-  while (!ring_.empty() && ring_.front().number <= number) drop_oldest();
+  std::uint64_t kept_number = 0;
+  if (dropped_.number <= number) kept_number = std::exchange(dropped_, {}).kept_number;
+  while (!ring_.empty() && ring_.front().number <= number) {
+    kept_number = std::max(kept_number, ring_.front().kept_number);
+    drop_oldest();
+  }
   acknowledged_number_ = std::max(acknowledged_number_, number);
+  if (kept_number != 0 && is_announced_) table_->registry_->acknowledged(*this, kept_number);
 }
 
 // Sends the pushes that the connection has not been sent, as far as there is room.
@@ -101,7 +187,13 @@ void Session::send_rest() {
       continue;
     }
     const Pushed& push = ring_[static_cast<std::size_t>(sent_number_ + 1 - next)];
-    if (!socket_->send_push(push)) break;
+    if (push.is_lost) {
+      if (!socket_->send_gap(push.number)) break;
+      ++lost_count_;
+      ++table_->counts_.lost_push_count;
+    } else if (!socket_->send_push(push)) {
+      break;
+    }
     sent_number_ = push.number;
   }
   if (sent_number_ < last_number_ && socket_ != nullptr) {
@@ -115,7 +207,8 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
   }
   if (socket_ != nullptr) {
     std::exchange(socket_, nullptr)
-        ->leave(Error(Code::aborted, "another connection has resumed this session"));
+        ->leave(Error(Code::aborted, "another connection has resumed this session"),
+                /*has_moved=*/true);
   }
   end_waiting();
   ++attached_count_;
@@ -129,7 +222,7 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
 void Session::detach(const Socket& socket, bool is_known) {
   if (socket_ != &socket) return;
   socket_ = nullptr;
-  if (!is_known && last_number_ == 0 && end_functions_.empty()) {
+  if (!is_known && !is_announced_ && last_number_ == 0 && end_functions_.empty()) {
     return end(Error(Code::cancelled, "its client has left"));
   }
   begin_waiting();
@@ -158,20 +251,25 @@ Result<void> Session::acknowledge(const Socket& socket, std::uint64_t number) {
 }
 
 Session::Judgement Session::judge(std::size_t call_count, std::size_t bytes, TimePoint time) {
+  call_count_ += call_count;
+  received_bytes_ += bytes;
   calls_.take(static_cast<double>(call_count), time);
   bytes_.take(static_cast<double>(bytes), time);
   const double debt = std::max(calls_.debt_seconds(), bytes_.debt_seconds());
-  if (debt == 0 || ended_by_) return {};
+  if (debt == 0) return {};
+  // A client may still be served when its session has ended, or has moved.
+  SessionCounts unwatched;
+  SessionCounts& counts = table_ == nullptr ? unwatched : table_->counts_;
   if (debt > flood_debt_seconds) {
-    ++table_->counts_.flooded_count;
+    ++counts.flooded_count;
     return {.verdict = Verdict::disconnect};
   }
   const auto pause = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(debt));
   if (debt > refusal_debt_seconds && call_count > 0) {
-    ++table_->counts_.limited_count;
+    ++counts.limited_count;
     return {.verdict = Verdict::refuse, .pause = pause};
   }
-  ++table_->counts_.slowed_count;
+  ++counts.slowed_count;
   return {.verdict = Verdict::slow, .pause = pause};
 }
 
@@ -184,20 +282,23 @@ void Session::on_time() {
 void Session::kick(const Error& reason) {
   if (ended_by_) return;
   ++table_->counts_.kicked_count;
+  table_->remember_end(*this, reason);
   end(reason);
 }
 
-void Session::end(const Error& reason) {
+void Session::end(const Error& reason, bool has_moved) {
   if (ended_by_) return;
   ended_by_ = reason;
   end_waiting();
   while (!ring_.empty()) drop_oldest();
   // The table's reference may be the last one.
   detail::SessionTable& table = *std::exchange(table_, nullptr);
-  const auto found = table.sessions_.find(token_);
+  const auto found = table.sessions_.find(secret_);
   const std::shared_ptr<Session> self = std::move(found->second);
   table.sessions_.erase(found);
-  if (socket_ != nullptr) std::exchange(socket_, nullptr)->leave(reason);
+  table.by_number_.erase(number_);
+  if (is_announced_) table.registry_->ended(*this, reason);
+  if (socket_ != nullptr) std::exchange(socket_, nullptr)->leave(reason, has_moved);
   for (const auto& function : std::exchange(end_functions_, {})) function(reason);
 }
 
@@ -206,41 +307,4 @@ void Session::on_end(std::function<void(const Error& reason)> function) {
   end_functions_.push_back(std::move(function));
 }
 
-namespace detail {
-
-SessionTable::Found SessionTable::find_or_begin(std::string_view token,
-                                                const Principal& principal) {
-  if (!token.empty()) {
-    const auto found = sessions_.find(std::string(token));
-    if (found != sessions_.end() && found->second->principal().id == principal.id) {
-      ++counts_.resumed_count;
-      found->second->principal_ = principal;
-      return {.session = found->second, .is_resumed = true};
-    }
-    ++counts_.refused_count;
-  }
-  if (sessions_.size() >= options_.count_max && !waiting_.empty()) {
-    waiting_.front()->end(Error(Code::resource_exhausted, "newer sessions need the room"));
-  }
-  std::string own_token = net::random_text(token_bytes);
-  std::shared_ptr<Session> session(new Session(*this, ++last_number_, own_token, principal));
-  sessions_.emplace(std::move(own_token), session);
-  session->begin_waiting();
-  ++counts_.begun_count;
-  return {.session = std::move(session), .is_resumed = false};
-}
-
-void SessionTable::end_all(const Error& reason) {
-  while (!sessions_.empty()) sessions_.begin()->second->end(reason);
-}
-
-SessionCounts SessionTable::statistics() const {
-  SessionCounts statistics = counts_;
-  statistics.session_count = sessions_.size();
-  statistics.ring_bytes = ring_bytes_;
-  statistics.connected_count = sessions_.size() - waiting_.size();
-  return statistics;
-}
-
-}  // namespace detail
 }  // namespace corolane::rpc

@@ -135,7 +135,8 @@ void ServerConnection::refuse(std::uint64_t call_id, const Error& error) {
 }
 
 void ServerConnection::ask_to_leave() {
-  if (!is_open() || has_left_) return;
+  if (!is_open() || has_left_ || was_asked_to_leave_) return;
+  was_asked_to_leave_ = true;
   // The client may be slow to read its pushes.
   append_text({.type = FrameType::go_away}, "");
 }
@@ -151,8 +152,8 @@ Result<bool> ServerConnection::on_hello() {
   if (rules_.needs_peer_certificate && peer_identity_.empty()) {
     return Error(Code::unauthenticated, "a client certificate is required here");
   }
-  if (rules_.login == nullptr) {
-    find_session();
+  if (rules_.login == nullptr && !host_.sessions().may_be_elsewhere(named_session())) {
+    if (keeps_session()) take_session(host_.sessions().find_or_begin(named_session(), principal_));
     return true;
   }
   if (auto begun = host_.log_in(*this); !begun) return begun.error();
@@ -165,26 +166,36 @@ void ServerConnection::end_login() {
   shares.give_back();
 }
 
-void ServerConnection::logged_in(Result<Principal> principal) {
+bool ServerConnection::logged_in(Result<Principal> principal, const SessionTable::Found& session) {
   end_login();
-  if (!awaits_answer()) return;
-  if (!principal) return say_bye(principal.error());
+  if (!awaits_answer()) return false;
+  if (!principal) {
+    say_bye(principal.error());
+    return false;
+  }
   principal_ = *std::move(principal);
   of_principal = host_.principals().enter(principal_.id);
   if (!of_principal.has_room_to_connect()) {
-    return say_bye(
-        Error(Code::resource_exhausted, "this principal has its limit of connections already"));
+    say_bye(Error(Code::resource_exhausted, "this principal has its limit of connections already"));
+    return false;
   }
-  find_session();
+  if (session.session != nullptr) take_session(session);
   accept();
+  return true;
 }
 
-// A session has its push numbers from its beginning on; nodes keep none.
-void ServerConnection::find_session() {
-  if (!handshake().keeps_session() || door_ != Door::clients) return;
-  if (!handshake().is_done()) return;  // It still has to prove that it knows a key.
-  auto found = host_.sessions().find_or_begin(handshake().session(), principal_);
-  session_ = std::move(found.session);
+// A session has its push numbers from its beginning on; nodes keep none. A client that has yet to
+// prove that it knows a key keeps none either.
+bool ServerConnection::keeps_session() {
+  return handshake().keeps_session() && door_ == Door::clients && handshake().is_done();
+}
+
+std::string ServerConnection::named_session() {
+  return keeps_session() ? handshake().session() : std::string();
+}
+
+void ServerConnection::take_session(const SessionTable::Found& found) {
+  session_ = found.session;
   received_push_ = found.is_resumed ? handshake().received_push() : 0;
   handshake().set_session(host_.sessions().token_of(*session_), found.is_resumed);
 }
@@ -199,6 +210,12 @@ bool ServerConnection::send_push(const Session::Pushed& push) {
 
 bool ServerConnection::send_gap(std::uint64_t number) {
   return try_send_text({.type = FrameType::push_gap, .call_id = number}, "").has_value();
+}
+
+// A client that was asked to leave closes the connection when it has all replies.
+void ServerConnection::leave(const Error& reason, bool has_moved) {
+  const bool awaits_replies = was_asked_to_leave_ && has_left_ && !calls_.empty();
+  if (!has_moved || !awaits_replies) say_bye(reason);
 }
 
 Result<void> ServerConnection::on_open() {

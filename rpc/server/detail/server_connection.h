@@ -24,7 +24,8 @@ class ServerConnection final : public Connection, public Caller, private Session
   // The server, as far as a connection needs it. Its methods run on the loop's stack.
   class Host {
    public:
-    // Finds the principal of a client that has said hello, and calls logged_in().
+    // Finds the principal of a client that has said hello, and its session on other servers, and
+    // calls logged_in().
     virtual Result<void> log_in(ServerConnection& connection) = 0;
     virtual PrincipalCounts& principals() = 0;
     virtual SessionTable& sessions() = 0;
@@ -54,15 +55,18 @@ class ServerConnection final : public Connection, public Caller, private Session
 
   std::uint64_t id() const { return id_; }
   const Rules& rules() const { return rules_; }
-  // The outcome of a login, for which the host was asked. Does nothing when the client has left
-  // meanwhile.
-  void logged_in(Result<Principal> principal);
+  // The outcome of a login, for which the host was asked, and the session, if the client keeps one.
+  // Returns false when the client has left meanwhile, or does not stay.
+  bool logged_in(Result<Principal> principal, const SessionTable::Found& session);
   // A login whose outcome is awaited: it is cancelled when the client leaves, and counts as a call
   // until then.
   void bind_login(coroutine::TaskRef task) {
     login_ = task;
     shares.take();
   }
+  // Whether the client keeps a session, and the one that it would resume.
+  bool keeps_session();
+  std::string named_session();
   // After the handshake: the same on all connections with the same requester, certificate and
   // principal, each of which may be absent; unique to this connection when all are.
   std::string_view request_scope() override;
@@ -100,10 +104,11 @@ class ServerConnection final : public Connection, public Caller, private Session
   void end_login();
   // Whether to serve a frame of that many calls, 0 or 1; otherwise it is answered.
   Result<bool> is_within_rate(const Frame& frame, std::size_t call_count);
-  void find_session();
+  void take_session(const SessionTable::Found& found);
+  const std::string& peer_name() const override { return peer_; }
   bool send_push(const Session::Pushed& push) override;
   bool send_gap(std::uint64_t number) override;
-  void leave(const Error& reason) override { say_bye(reason); }
+  void leave(const Error& reason, bool has_moved) override;
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;
@@ -132,6 +137,7 @@ class ServerConnection final : public Connection, public Caller, private Session
   };
   Slowdown slowdown_;
   std::uint64_t received_push_ = 0;  // By the client, before it resumed.
+  bool was_asked_to_leave_ = false;
   bool has_left_ = false;
   bool closed_ = false;
 };

@@ -159,7 +159,7 @@ class DispatcherWorld final : private ServerConnection::Host {
   void ended(ServerConnection&) override { ++ended_count; }
 
   const rpc::Security security_;
-  rpc::detail::SessionTable sessions_{{}};
+  rpc::detail::SessionTable sessions_{{}, nullptr};
   rpc::detail::PrincipalCounts principals_{{}};
   sim::SimulatedNetwork network_;
   net::ByteBudget client_bytes_{std::size_t{1} << 30};
