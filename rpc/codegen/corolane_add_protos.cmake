@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder])
+# corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder]
+#                     [FRAMEWORK module...])
 #
 # Adds a static library corolane_NAME, alias corolane::NAME, with the code generated from .proto
 # files: X.pb.h with the messages, and X.corolane.h if the file has services.
@@ -13,16 +14,22 @@
 #               declared before.
 # IMPORT_ROOT   where import paths begin, and the paths in #include of what is generated. The root
 #               of the project when left out.
+# FRAMEWORK     what a service of objects links in place of corolane::framework: for objects that
+#               are a part of it.
 #
 # The code of a file is generated again when the file, an import or the generator has changed, and
 # compiled again only when the generated code differs: a comment on a message costs no compilation.
 function(corolane_add_protos)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT" "PROTOS;USES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT"
+    "PROTOS;USES;FRAMEWORK")
   _corolane_check_arguments()
   if(NOT arg_IMPORT_ROOT)
     set(arg_IMPORT_ROOT ${PROJECT_SOURCE_DIR})
   endif()
   cmake_path(ABSOLUTE_PATH arg_IMPORT_ROOT NORMALIZE OUTPUT_VARIABLE import_root)
+  if(NOT arg_FRAMEWORK)
+    set(arg_FRAMEWORK framework)
+  endif()
   set(generated ${PROJECT_BINARY_DIR}/generated)
 
   # All stems are known before any file looks for its imports, which may come later in the list.
@@ -40,7 +47,7 @@ function(corolane_add_protos)
       list(APPEND arg_USES rpc)
     endif()
     if(has_object)
-      list(APPEND arg_USES framework)
+      list(APPEND arg_USES ${arg_FRAMEWORK})
     endif()
     foreach(target IN LISTS imported_targets)
       get_target_property(roots corolane::${target} COROLANE_IMPORT_ROOTS)
@@ -81,7 +88,8 @@ endfunction()
 function(_corolane_check_arguments)
   if(arg_UNPARSED_ARGUMENTS)
     list(JOIN arg_UNPARSED_ARGUMENTS " " stray)
-    _corolane_fail("\"${stray}\" belongs to none of TARGET, PROTOS, USES and IMPORT_ROOT")
+    _corolane_fail("\"${stray}\" belongs to none of TARGET, PROTOS, USES, IMPORT_ROOT and \
+FRAMEWORK")
   endif()
   foreach(keyword TARGET PROTOS)
     if(NOT arg_${keyword})

@@ -18,6 +18,7 @@ endif()
 
 # The modules for services and for their tests.
 set(libraries base config rpc_protos rpc_wire_protos rpc_reflection_protos framework_protos
+  framework_user_protos
   recording_protos sim test_support testing)
 foreach(module IN ITEMS coroutine net rpc framework)
   get_property(rooms GLOBAL PROPERTY COROLANE_ROOMS_${module})

@@ -274,7 +274,7 @@ class MisuseTest(unittest.TestCase):
         self.assert_told(
             "corolane_add_protos(TARGET a PROTO a.proto)",
             'corolane_add_protos(TARGET a): "PROTO a.proto" belongs to none of '
-            "TARGET, PROTOS, USES and IMPORT_ROOT",
+            "TARGET, PROTOS, USES, IMPORT_ROOT and FRAMEWORK",
         )
 
     def test_a_missing_argument(self):
