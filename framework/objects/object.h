@@ -48,6 +48,7 @@
 #include <google/protobuf/message.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,6 +101,9 @@ class ObjectBase : public rpc::Service {
   virtual Result<void> on_reminder(const Reminder&) { return {}; }
 
  protected:
+  // The epoch of the ownership under which it is active: greater with each owner. Who is spoken to
+  // by other ways than a router may remember it, and refuse what comes under an earlier one.
+  std::uint64_t epoch() const;
   // Calls other objects.
   Router& router() const;
   // Calls other objects when the changes of this turn are stored, together with them: nothing is

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/objects/detail/object_host.h"
+#include "framework/objects/detail/pass_on.h"
 #include "rpc/observe/call_outcome.h"
 
 namespace corolane::framework::detail {
@@ -69,12 +70,7 @@ ObjectStatistics HostedType::statistics() const {
 Result<void> HostedType::invoke(rpc::Service& service, const google::protobuf::Message& request,
                                 rpc::Context& context, rpc::Messages& sink) {
   auto& type = static_cast<HostedType&>(service);
-  if (context.object() == nullptr) {
-    return Error(Code::invalid_argument,
-                 std::string(context.method()) +
-                     " is a method of objects: name the object, over HTTP in the header "
-                     "Corolane-Object");
-  }
+  if (context.object() == nullptr) return object_is_missing(context);
   const auto index = static_cast<std::size_t>(&context.descriptor() - type.rows_.data());
   return type.host_.serve_or_send_on(type, type.method(index), request, context, sink);
 }

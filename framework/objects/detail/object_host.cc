@@ -12,6 +12,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/objects/detail/object_turn.h"
+#include "framework/objects/detail/pass_on.h"
 #include "framework/objects/detail/stream_outbox.h"
 #include "framework/wire/detail/call_chain.h"
 #include "framework/wire/detail/object_error.h"
@@ -281,23 +282,9 @@ Result<void> ObjectHost::find_and_serve(HostedType& type, const rpc::Method& met
     return moved_error(type.name(), target.id, surroundings_.owners.owner_of(type, partition))
         .with_not_executed();
   }
-  const rpc::CallOptions options{.deadline = context.deadline(),
-                                 .request_id = target.request_id,
-                                 .headers = &context.headers(),
-                                 .reply_headers = &context.made_reply_headers(),
-                                 .principal = &context.principal()};
-  const std::string id(target.id);
-  const auto after = [&](Result<void> called) {
-    return called || !failure ? std::move(called)
-                              : std::move(called.error()).with_attempt(*failure);
-  };
-  if (method.server_streaming) {
-    return after(surroundings_.owners.stream(method, id, request, sink, options));
-  }
-  if (method.one_way) return surroundings_.owners.deliver(method, id, request, options);
-  const std::unique_ptr<google::protobuf::Message> reply(method.new_reply(nullptr));
-  auto called = surroundings_.owners.call(method, id, request, *reply, options);
-  return called ? sink.reply(*reply) : after(std::move(called));
+  auto passed = pass_on(surroundings_.owners, method, request, context, sink);
+  if (passed || !failure || method.one_way) return passed;
+  return std::move(passed.error()).with_attempt(*failure);
 }
 
 // The caller knows of a change of owner before we do.

@@ -20,6 +20,8 @@ void ObjectBase::publish_message(std::shared_ptr<const google::protobuf::Message
 
 Position ObjectBase::published() const { return cell_->published(); }
 
+std::uint64_t ObjectBase::epoch() const { return cell_->epoch(); }
+
 Result<Following> ObjectBase::begin_following(
     detail::Broadcast::Reader reader,
     std::move_only_function<void(const Result<detail::Published>&)> handler) {
