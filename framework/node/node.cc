@@ -12,6 +12,7 @@
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
 #include "framework/diagnostics/detail/stall_watchdog.h"
+#include "framework/edge/detail/user_sessions.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
 #include "framework/node/detail/node_exports.h"
@@ -44,6 +45,9 @@ constexpr Duration last_spans_time_max = 250ms;
 constexpr Duration last_writes_time_max = 500ms;
 // The time for telling the directory that the node leaves.
 constexpr Duration last_words_time_max = 1s;
+
+// The time for clients to go to other nodes, with their sessions.
+constexpr Duration dismissal_time_max = 5s;
 
 // One for each shard of each other node, and as many again for connections that are being replaced:
 // 2,000 nodes of 16 shards. Strangers count as well until they are asked for the key.
@@ -118,6 +122,16 @@ void Node::serve(std::unique_ptr<rpc::Service> service) {
   check(!started_, "services are served before the node starts");
   has_single_services_ = true;
   single_services_.push_back(std::move(service));
+}
+
+void Node::host_users(const UserOptions& users, const HostOptions& options) {
+  check(users.devices_max >= 1, "a user may have a session");
+  has_users_ = true;
+  host<detail::UserSessions>(
+      [users](Shard& shard) {
+        return std::make_unique<detail::UserSessions>(users, shard.sessions());
+      },
+      options);
 }
 
 void Node::observe() {
@@ -217,6 +231,11 @@ Result<void> Node::drain(Deadline deadline) {
 
 // All shards stop in parallel: each waits for its clients to leave.
 Result<void> Node::stop_serving(Deadline deadline) {
+  const Deadline dismissed_by = earlier(deadline, Deadline::after(dismissal_time_max));
+  static_cast<void>(shards_->on_each([dismissed_by](Shard& shard) -> Result<void> {
+    shard.dismiss_clients(dismissed_by);
+    return {};
+  }));
   auto stopped =
       shards_->on_each([deadline](Shard& shard) { return shard.stop_serving(deadline); });
   static_cast<void>(shards_->on_each([](Shard& shard) -> Result<void> {

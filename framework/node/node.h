@@ -35,6 +35,7 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
 #include "framework/cluster/ownership.h"
+#include "framework/edge/user.h"
 #include "framework/node/node_config.h"
 #include "framework/node/shard.h"
 #include "framework/objects/host_options.h"
@@ -120,6 +121,10 @@ class Node {
          .object_bytes = sizeof(O),
          .options = options});
   }
+
+  // Hosts the users of the program (edge/user.h). Every node that serves clients calls it, with the
+  // same options.
+  void host_users(const UserOptions& users = {}, const HostOptions& options = {});
 
   // Finds the principals of clients by their tokens or certificates, from start() on, in place of
   // node.clients.login: by rpc once for each connection, by HTTP with each request. Called on the
@@ -238,6 +243,7 @@ class Node {
   Shard::Surroundings surroundings();
   Result<void> read_shared_key();
   Result<void> check_objects() const;
+  Result<void> leave_objects_to_others();
   Result<void> open_exports();
   Result<void> open_stores();
   Result<void> open_shards();
@@ -276,6 +282,8 @@ class Node {
   Fence fence_;
   std::map<Placement, std::unique_ptr<Ownership>> ownerships_;
   std::vector<HostedObjects> objects_;
+  std::vector<ObjectType> distant_types_;  // Hosted by other nodes, since this one is an edge.
+  bool has_users_ = false;
   rpc::Login login_;
   std::string shared_key_;  // That of the cluster; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;

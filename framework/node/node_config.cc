@@ -418,7 +418,9 @@ void describe(config::Section& section, ClusterConfig& value) {
                 config::between(1, 10'000));
   section.field("zone", value.zone, "The zone of the node, for types that require one.",
                 config::where(check_label, "a name or nothing"));
-  section.field("roles", value.roles, "The roles of the node, for types that require one.",
+  section.field("roles", value.roles,
+                "The roles of the node, for types that require one. With the role `edge` it "
+                "hosts no other types: it holds the sockets of clients.",
                 config::where(check_name, name_words));
   section.moved("servers", "node.cluster.etcd.servers");
   section.moved("user", "node.cluster.etcd.user");

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/choice.h"
@@ -34,6 +35,9 @@ class Section;
 }
 
 namespace corolane::framework {
+
+// The role of nodes that hold the sockets of clients, and host only the types that require it.
+inline constexpr std::string_view edge_role = "edge";
 
 // Another stack for the handlers of a method than its option in the .proto file says.
 struct MethodStackConfig {

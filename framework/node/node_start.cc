@@ -12,6 +12,8 @@
 #include "coroutine/base/text.h"
 #include "framework/admin/admin.h"
 #include "framework/cluster/detail/fence_watchdog.h"
+#include "framework/edge/detail/distant_type.h"
+#include "framework/edge/detail/session_exchange.h"
 #include "framework/node/detail/backends.h"
 #include "framework/node/detail/balancing.h"
 #include "framework/node/detail/door_network.h"
@@ -103,6 +105,22 @@ Result<void> Node::start() {
   return {};
 }
 
+// Other types live on the nodes that do not have that role.
+Result<void> Node::leave_objects_to_others() {
+  if (std::ranges::find(config_.cluster.roles, edge_role) == config_.cluster.roles.end()) return {};
+  if (is_alone()) {
+    return Error(Code::invalid_argument,
+                 "node.cluster.roles: with the role edge a node hosts no objects, and there are no "
+                 "other nodes: set node.cluster.directory to etcd");
+  }
+  std::erase_if(objects_, [this](const HostedObjects& objects) {
+    const bool is_distant = objects.options.placement.role != edge_role;
+    if (is_distant) distant_types_.push_back(objects.type);
+    return is_distant;
+  });
+  return {};
+}
+
 Result<void> Node::check_objects() const {
   for (const HostedObjects& objects : objects_) {
     if (!is_affinity(objects.options.affinity)) {
@@ -131,6 +149,7 @@ Result<void> Node::open_exports() {
 
 Result<void> Node::open_stores() {
   if (auto valid = check_objects(); !valid) return valid;
+  if (auto left = leave_objects_to_others(); !left) return left;
   if (auto read = read_shared_key(); !read) return read;
   if (objects_.empty()) return {};
   std::shared_ptr<Store> store = parts_->store;
@@ -181,6 +200,10 @@ Result<void> Node::open_shards() {
   return shards_->on_each([this](Shard& shard) -> Result<void> {
     for (auto& service : single_services_) shard.serve(std::move(service));
     for (auto& make : make_services_) make(shard);
+    if (has_users_) shard.sessions().expect_users();
+    for (const ObjectType& type : distant_types_) {
+      shard.serve(std::make_unique<detail::DistantType>(type, shard.object_router()));
+    }
     std::shared_ptr<Store> store = shared_store_;
     if (store == nullptr && !objects_.empty()) {
       auto own = detail::open_store(config_.store, config_.cluster.name, shard.network());

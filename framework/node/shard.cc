@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "framework/node/shard.h"
 
+#include <string_view>
 #include <utility>
 
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/cluster/ownership.h"
+#include "framework/edge/detail/session_exchange.h"
 #include "framework/node/detail/client_door.h"
 #include "framework/node/detail/client_login.h"
 #include "framework/node/detail/door_network.h"
@@ -30,6 +32,9 @@
 namespace corolane::framework {
 namespace {
 
+// How many clients a node that drains sends to other nodes.
+constexpr std::size_t dismissals_per_second = 5'000;
+
 rpc::StackSizes stack_sizes(const StacksConfig& config) {
   rpc::StackSizes sizes;
   for (const MethodStackConfig& method : config.methods) {
@@ -40,7 +45,7 @@ rpc::StackSizes stack_sizes(const StacksConfig& config) {
 
 // The number of connections stays at its default: client connections have a limit that all shards
 // share, and other nodes make one per shard, far fewer than the default.
-rpc::Server::Options rpc_options(const NodeConfig& node) {
+rpc::Server::Options rpc_options(const NodeConfig& node, rpc::SessionRegistry* registry) {
   const ClientsConfig& config = node.clients;
   return {.address_share_percent = config.address_share,
           .calls_per_connection_max = config.calls_per_connection_max,
@@ -51,7 +56,13 @@ rpc::Server::Options rpc_options(const NodeConfig& node) {
                            std::chrono::ceil<std::chrono::milliseconds>(config.session_patience),
                        .count_max = rpc::SessionOptions{}.count_max / node.shard_count(),
                        .bytes_max = rpc::SessionOptions{}.bytes_max / node.shard_count()},
+          .session_registry = registry,
           .stack_sizes = stack_sizes(node.stacks)};
+}
+
+// Services that only nodes call, whatever the configuration opens.
+bool is_internal(const rpc::Service& service) {
+  return std::string_view(service.service_name()).starts_with("corolane.framework.");
 }
 
 net::TlsOptions tls_options(const TlsConfig& config) {
@@ -93,7 +104,11 @@ Shard::Shard(std::size_t index, const Surroundings& surroundings, net::Network& 
       client_login_(std::make_unique<detail::ClientLogin>(
           surroundings.config.clients.login, surroundings.login, surroundings.wall_clock)),
       router_(std::make_unique<detail::ObjectRouter>(network, index)),
-      rpc_server_(std::make_unique<rpc::Server>(network, rpc_options(surroundings.config))) {
+      sessions_(
+          std::make_unique<detail::SessionExchange>(*router_, surroundings.config.name, index)),
+      rpc_server_(std::make_unique<rpc::Server>(
+          network, rpc_options(surroundings.config, sessions_.get()))) {
+  sessions_->set_server(*rpc_server_);
   router_->set_stack_sizes(stack_sizes(surroundings.config.stacks));
   router_->set_slow_calls(telemetry_->slow_calls());
   router_->push().feeds().set_tracer(tracer());
@@ -154,12 +169,14 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
   const ClientsConfig& clients = surroundings_.config.clients;
   const Audience audience = clients.public_methods_only ? Audience::as_marked : Audience::everybody;
   for (const auto& service : services_) {
-    const bool is_hidden = service == services_.front() && !clients.reflection;
+    const bool is_hidden =
+        is_internal(*service) || (service == services_.front() && !clients.reflection);
     auto added = rpc_server_->add(*service, is_hidden ? Audience::nodes : audience);
     if (!added) return added;
   }
   inspection_service_ = std::make_unique<detail::InspectionService>(*this, surroundings_.pages);
   if (auto added = rpc_server_->add(*inspection_service_, Audience::nodes); !added) return added;
+  if (auto added = rpc_server_->add(*sessions_, Audience::nodes); !added) return added;
   if (store == nullptr) return {};
   store_ = std::make_unique<detail::StoreGate>(std::move(store), surroundings_.store_health, log(),
                                                &tracer());
@@ -174,7 +191,8 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
     detail::HostedType& type = host_->add(
         objects.type, *objects.ownership, [this, &objects] { return objects.make(*this); },
         objects.object_bytes, objects.options);
-    if (auto added = rpc_server_->add(type, audience); !added) return added;
+    const Audience own_audience = is_internal(type) ? Audience::nodes : audience;
+    if (auto added = rpc_server_->add(type, own_audience); !added) return added;
   }
   push_service_ = std::make_unique<detail::PushService>(*host_, *router_);
   if (auto added = rpc_server_->add(*push_service_, Audience::nodes); !added) return added;
@@ -185,9 +203,8 @@ Result<void> Shard::open(std::shared_ptr<Store> store) {
 std::vector<std::string> Shard::services_without_public_methods() const {
   std::vector<std::string> names;
   for (const rpc::Service* const service : rpc_server_->services()) {
-    const bool is_own = service == services_.front().get() || service == push_service_.get() ||
-                        service == inspection_service_.get();
-    if (is_own || service->methods().empty()) continue;
+    if (service == services_.front().get() || is_internal(*service)) continue;
+    if (service->methods().empty()) continue;
     if (!rpc_server_->methods(*service, rpc::Door::clients).empty()) return {};
     names.emplace_back(service->service_name());
   }
@@ -207,7 +224,7 @@ void Shard::change(const NodeConfig& config) {
   client_door_->change();
   cluster_network_->change();
   client_login_->change();
-  rpc_server_->set_limits(rpc_options(config));
+  rpc_server_->set_limits(rpc_options(config, sessions_.get()));
   telemetry_->apply(config.tracing, config.call_log);
   if (host_ == nullptr) return;
   const auto objects = host_options(config.objects, config.shard_count());
@@ -254,7 +271,13 @@ Result<net::Endpoint> Shard::listen_for_nodes(const net::Endpoint& endpoint,
                                         .network = &cluster_network_->network()});
 }
 
+void Shard::dismiss_clients(Deadline deadline) {
+  const std::size_t per_second = dismissals_per_second / surroundings_.config.shard_count();
+  if (sessions_->has_other_nodes()) rpc_server_->dismiss_clients(per_second, deadline);
+}
+
 Result<void> Shard::stop_serving(Deadline deadline) {
+  sessions_->close();
   // Calls that stream publications to clients would never end by themselves.
   router_->end_subscriptions();
   coroutine::Task<void> http;
@@ -270,7 +293,10 @@ Result<void> Shard::stop_serving(Deadline deadline) {
   return stopped;
 }
 
-void Shard::stop_calls() { router_->stop(); }
+void Shard::stop_calls() {
+  sessions_->stop();
+  router_->stop();
+}
 
 Result<void> Shard::stop_objects(Deadline deadline) {
   return host_ == nullptr ? Result<void>() : host_->stop(deadline);

@@ -61,6 +61,7 @@ class ObjectHost;
 class ObjectRouter;
 class PushHub;
 class PushService;
+class SessionExchange;
 class StoreGate;
 class StoreHealth;
 }  // namespace detail
@@ -123,6 +124,7 @@ class Shard {
   const detail::ObjectRouter& object_router() const { return *router_; }
   // The subscriptions of this shard, and to its objects.
   const detail::PushHub& push() const;
+  detail::SessionExchange& sessions() { return *sessions_; }
   // Null when it has no objects.
   detail::ObjectHost* host() { return host_.get(); }
   const detail::ObjectHost* host() const { return host_.get(); }
@@ -161,7 +163,9 @@ class Shard {
   void change(const NodeConfig& config);
 
   // The shutdown, in steps that all shards of a node make together, since calls go from one to
-  // another. Each suspends. The first ends the calls from outside, and refuses new ones:
+  // another. Each suspends. Before it, when there are other nodes, clients go there:
+  void dismiss_clients(Deadline deadline);
+  // The first ends the calls from outside, and refuses new ones:
   Result<void> stop_serving(Deadline deadline);
   // The second ends the calls from other shards:
   void stop_calls();
@@ -186,6 +190,7 @@ class Shard {
   const std::unique_ptr<detail::ClientLogin> client_login_;
   // Destroyed in reverse order, so that no call reaches a destroyed part.
   std::unique_ptr<detail::ObjectRouter> router_;
+  std::unique_ptr<detail::SessionExchange> sessions_;
   std::unique_ptr<detail::ObjectHost> host_;
   std::unique_ptr<detail::PushService> push_service_;
   std::unique_ptr<detail::InspectionService> inspection_service_;

@@ -137,6 +137,7 @@ void SimulatedCluster::live(std::size_t index) {
   config.clients.login.anonymous = true;
   config.admin.listen = "127.0.0.1:" + std::to_string(admin_port);
   config.cluster.listen = address + ":" + std::to_string(cluster_port);
+  if (index < options_.edges) config.cluster.roles = {std::string(framework::edge_role)};
   test::Random dice = simulation_.dice(shards_concern + process.number);
   config.shards = options_.shards.value_or(1U << dice.below(3));
   // A real node has a control loop. Without one, as in tests and recordings, the node decides

@@ -50,6 +50,8 @@ class SimulatedCluster {
   struct Options {
     std::uint64_t seed = 1;
     std::size_t nodes = 3;
+    // The first of them have the role edge, and host no objects.
+    std::size_t edges = 0;
     std::size_t partition_count = framework::partition_count_min;
     // Each node has that many; empty: the seed decides, for each life of each node, up to four.
     std::optional<std::uint32_t> shards = 1;

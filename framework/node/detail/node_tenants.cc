@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coroutine/task.h"
+#include "framework/edge/detail/session_exchange.h"
 #include "framework/objects/detail/object_host.h"
 #include "framework/routing/detail/object_router.h"
 
@@ -126,7 +127,10 @@ void NodeTenants::drop_all() {
 
 void NodeTenants::view_changed(const std::shared_ptr<const ClusterView>& view) {
   peers_.keep_only(*view);
-  shards_.post([view](Shard& shard) { shard.object_router().set_view(view); });
+  shards_.post([view](Shard& shard) {
+    shard.object_router().set_view(view);
+    shard.sessions().view_changed();
+  });
 }
 
 }  // namespace corolane::framework::detail

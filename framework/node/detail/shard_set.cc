@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coroutine/wait_queue.h"
+#include "framework/edge/detail/session_exchange.h"
 #include "framework/routing/detail/object_router.h"
 
 namespace corolane::framework::detail {
@@ -44,15 +45,18 @@ Result<void> ShardSet::grow(std::size_t count, ShardLoops& loops,
 }
 
 void ShardSet::introduce() {
-  std::vector<ObjectRouter::Peer> peers;
-  if (home_ != nullptr) {
-    peers.push_back({.scheduler = &home_->scheduler(), .router = &home_->object_router()});
-  }
-  for (const auto& thread : threads_) {
-    Shard& shard = thread->shard();
-    peers.push_back({.scheduler = &shard.scheduler(), .router = &shard.object_router()});
-  }
-  post([peers](Shard& shard) { shard.object_router().set_peers(peers); });
+  std::vector<ObjectRouter::Peer> routers;
+  std::vector<SessionExchange::Peer> exchanges;
+  const auto add = [&](Shard& shard) {
+    routers.push_back({.scheduler = &shard.scheduler(), .router = &shard.object_router()});
+    exchanges.push_back({.scheduler = &shard.scheduler(), .exchange = &shard.sessions()});
+  };
+  if (home_ != nullptr) add(*home_);
+  for (const auto& thread : threads_) add(thread->shard());
+  post([routers, exchanges](Shard& shard) {
+    shard.object_router().set_peers(routers);
+    shard.sessions().set_peers(exchanges);
+  });
 }
 
 Result<void> ShardSet::on_each(const Work& work) {

@@ -73,6 +73,8 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // owner than the view says.
   using OnDoubt = std::function<void(const Placement& placement, Partition partition)>;
   void set_view(std::shared_ptr<const ClusterView> view);
+  // Null before the first one.
+  const std::shared_ptr<const ClusterView>& view() const { return view_; }
   void set_on_doubt(OnDoubt on_doubt) { on_doubt_ = std::move(on_doubt); }
   // `on_loss` is called when the store knows a later owner of what this node serves.
   void set_on_loss(std::function<void()> on_loss) { on_loss_ = std::move(on_loss); }

@@ -246,6 +246,15 @@ TEST_F(NodeTest, AnInvalidConfigurationDoesNotStart) {
   EXPECT_THAT(started.error().message(), HasSubstr("node.admin.listen: 0.0.0.0:0 is no loopback"));
 }
 
+TEST_F(NodeTest, AnEdgeWithoutOtherNodesDoesNotStart) {
+  NodeConfig alone = config();
+  alone.cluster.roles = {std::string(edge_role)};
+  const auto started = make(alone)->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code(), Code::invalid_argument);
+  EXPECT_THAT(started.error().message(), HasSubstr("node.cluster.roles: with the role edge"));
+}
+
 TEST_F(NodeTest, TheSameServiceTwiceDoesNotStart) {
   auto node = make(config());
   node->serve(SlowService());
