@@ -80,6 +80,11 @@ void add_node_pages(AdminServer& admin, Node& node) {
   page("/heap", "memory use, as the allocator reports it", detail::heap_page);
   page("/connections", "connections with their calls, bytes and unsent output; ?peer= filters them",
        detail::connections_page);
+  page("/sessions", "sessions of clients: user, peer, what is not acknowledged; ?user= selects",
+       detail::sessions_page);
+  page("/users/{id}", "one user, on any node: their sessions, when they were last seen",
+       detail::user_page);
+  action("/kick", "ends the sessions of a user: ?user=ann&reason=TEXT", detail::kick_user);
   page("/slow", "the slowest calls of the last ten minutes, and the last that failed; ?minutes=",
        detail::slow_page);
   page("/log", "the last lines of the log, and its level", detail::log_page);

@@ -26,7 +26,9 @@ struct PageGroup {
 // Pages that a program adds are in a last group of their own.
 const std::vector<PageGroup>& page_groups() {
   static const std::vector<PageGroup> groups = {
-      {.name = "now", .parts = {"", "cluster", "objects", "connections", "slow", "log", "move"}},
+      {.name = "now",
+       .parts = {"", "cluster", "objects", "connections", "sessions", "users", "kick", "slow",
+                 "log", "move"}},
       {.name = "who waits", .parts = {"waits", "tasks", "stalls"}},
       {.name = "cost", .parts = {"methods", "sites", "profile", "trace", "heap"}},
       {.name = "machine",

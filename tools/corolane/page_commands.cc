@@ -36,6 +36,10 @@ constexpr auto stack_options = std::to_array<OptionRule>(
      json});
 constexpr auto connection_options =
     std::to_array<OptionRule>({{.name = "--peer", .has_value = true}, json});
+constexpr auto session_options =
+    std::to_array<OptionRule>({{.name = "--user", .has_value = true}, json});
+constexpr auto kick_options =
+    std::to_array<OptionRule>({{.name = "--reason", .has_value = true}, json});
 constexpr auto move_options =
     std::to_array<OptionRule>({{.name = "--to", .has_value = true}, json});
 constexpr auto log_options =
@@ -246,6 +250,62 @@ queues come first.
                  .run = nullptr,
                  .asks_pages = true},
      .plain = {.beginning = "/connections"}},
+    {.command = {.name = "sessions",
+                 .summary = "lists the sessions of its clients",
+                 .help = R"(Usage: corolane sessions [HOST:PORT] [--user USER] [--json]
+
+Lists the sessions of the clients of a node: user, peer, age, how often resumed,
+pushes that are not acknowledged, pushes lost, calls. The fullest rings come
+first.
+
+  --user USER          only those of that user
+  --json               print the answer of the node as JSON
+
+  corolane sessions 127.0.0.1:8461 --user ann
+)",
+                 .options = session_options,
+                 .run = nullptr,
+                 .asks_pages = true},
+     .plain = {.beginning = "/sessions"}},
+    {.command = {.name = "user",
+                 .summary = "shows whether a user is connected",
+                 .help = R"(Usage: corolane user [HOST:PORT] USER [--json]
+
+Shows a user, asked from any node of the cluster: whether they are connected,
+when they were last seen, what is kept for them, and their sessions.
+
+  --json               print the answer of the node as JSON
+
+  corolane user 127.0.0.1:8461 ann
+)",
+                 .options = only_json,
+                 .run = nullptr,
+                 .asks_pages = true},
+     .plain = {},
+     .word = "USER",
+     .needs_word = true,
+     .with_word = {.beginning = "/users/"},
+     .is_one_part = true},
+    {.command = {.name = "kick",
+                 .summary = "ends the sessions of a user",
+                 .help = R"(Usage: corolane kick [HOST:PORT] USER [--reason TEXT] [--json]
+
+Ends the sessions of a user, on whatever nodes they are. The clients are told
+the reason, and do not come back by themselves. It does not keep the user from
+logging in again.
+
+  --reason TEXT        what the clients are told
+  --json               print the answer of the node as JSON
+
+  corolane kick 127.0.0.1:8461 ann --reason "no cheating"
+)",
+                 .options = kick_options,
+                 .run = nullptr,
+                 .asks_pages = true},
+     .plain = {},
+     .word = "USER",
+     .needs_word = true,
+     .with_word = {.method = "POST", .beginning = "/kick?user="}},
     {.command = {.name = "slow",
                  .summary = "lists the slowest recent calls, and errors",
                  .help = R"(Usage: corolane slow [HOST:PORT] [--json]

@@ -92,6 +92,13 @@ std::expected<void, Failure> check_option(const PageRow& row, const OptionRule& 
   return {};
 }
 
+// The same for one part of a path, which may contain slashes.
+std::string part_with_percents(std::string_view text) {
+  std::string part = with_percents(text);
+  for (std::size_t at = 0; (at = part.find('/', at)) != part.npos;) part.replace(at, 1, "%2F");
+  return part;
+}
+
 // Encodes a word for the target of a request.
 Outcome encoded_word(const PageRow& row, std::string_view word) {
   const std::string_view choices = row.command.word_choices;
@@ -99,16 +106,14 @@ Outcome encoded_word(const PageRow& row, std::string_view word) {
   if (!choices.empty() && !is_among(choices, word)) {
     return wrong_usage(row.command.name, name + " is one of " + join(choices));
   }
+  if (row.is_one_part) return part_with_percents(word);
   if (row.command.word != WordKind::object || !row.needs_word) return with_percents(word);
   const std::size_t slash = word.find('/');
   if (slash == 0 || slash == word.npos || slash + 1 == word.size()) {
     return wrong_usage(row.command.name, "\"" + std::string(word) + "\" is not of the form " +
                                              name + ", such as chess.Game/one");
   }
-  // An id may contain slashes, too.
-  std::string id = with_percents(word.substr(slash + 1));
-  for (std::size_t at = 0; (at = id.find('/', at)) != id.npos;) id.replace(at, 1, "%2F");
-  return with_percents(word.substr(0, slash + 1)) + id;
+  return with_percents(word.substr(0, slash + 1)) + part_with_percents(word.substr(slash + 1));
 }
 
 // How long to wait for the page.

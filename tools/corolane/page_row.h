@@ -27,6 +27,8 @@ struct PageRow {
   bool needs_word = false;
   // The target with a word, which is appended, percent-encoded except for its slashes.
   Target with_word = {};
+  // The word is one part of a path: its slashes are encoded, too.
+  bool is_one_part = false;
   // The target with the option `flag`, which is then left out of the query.
   std::string_view flag = {};
   Target with_flag = {};

@@ -46,6 +46,14 @@ NodePage objects_page;
 // ?links=1: its part of such a chain. Both are for other nodes.
 NodePage object_page;
 
+// /sessions: the sessions of the clients of this node, those with the most that is not acknowledged
+// first; ?user= selects.
+NodePage sessions_page;
+// /users/{id}: a user of the cluster, asked from any node: the sessions, when they were last seen.
+NodePage user_page;
+// POST /kick?user=: ends the sessions of a user, who is told the ?reason=.
+NodePage kick_user;
+
 // Finds the object type named "chess.Player", or "Player" when no other type ends like that, among
 // those that this node and the other nodes host. Fails with not_found, and with invalid_argument
 // when there are several.
