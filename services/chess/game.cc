@@ -9,6 +9,7 @@
 
 #include "coroutine/base/try.h"
 #include "coroutine/sync/for_each.h"
+#include "framework/edge/user.h"
 #include "services/chess/elo.h"
 
 namespace corolane::services::chess {
@@ -59,14 +60,16 @@ void Game::on_deactivate() {
   if (room_.both_seated() && !room_.is_over()) room_.store(change());
 }
 
-Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context&) {
+Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context& context) {
   COROLANE_TRY(const rules::Color color, color_of(request.seat()));
   COROLANE_TRY(end_on_time());
   reopen_if_long_over();
   const Token token = new_token();
   COROLANE_TRY(room_.take_seat(color, token));
   changed();
-  change().mutable_seats(std::to_underlying(color))->set_player(request.player());
+  SeatRecord& seat = *change().mutable_seats(std::to_underlying(color));
+  seat.set_player(request.player());
+  seat.set_user(context.principal().id);
 
   JoinReply reply;
   reply.set_token(token);
@@ -82,6 +85,7 @@ Result<MoveReply> Game::move(const MoveRequest& request, rpc::Context&) {
 
   MoveReply reply;
   *reply.mutable_state() = room_.state();
+  if (const auto next = color_of(reply.state().turn()); next && !room_.is_over()) tell(*next);
   reply.set_ply(reply.state().plies());
   return reply;
 }
@@ -180,10 +184,21 @@ void Game::changed() {
     change().set_ended_at_ms(wall_clock().now().time_since_epoch().count());
     // From the outbox, so the ratings change once, whatever crashes first.
     if (is_rated()) static_cast<void>(GameClient(outbox(), id()).rate({}));
+    for (const rules::Color color : rules::colors) tell(color);
   }
   end_later();
   publish(room_.state());
   set_flag();
+}
+
+void Game::tell(rules::Color color) {
+  const std::string& user = state().seats(std::to_underlying(color)).user();
+  if (user.empty()) return;
+  TurnNotice notice;
+  notice.set_game(id());
+  *notice.mutable_state() = room_.state();
+  // A move counts, whether or not the player can be told.
+  static_cast<void>(framework::User(outbox(), user).push_for_good(notice));
 }
 
 void Game::set_flag() {

@@ -52,6 +52,8 @@ class Game : public GameObject {
   Result<PlayedMove> wait_for_ply(std::uint32_t ply) const;
   // Called after every change of the room.
   void changed();
+  // Pushes the state to the player of that colour, if the player has logged in, when it is stored.
+  void tell(rules::Color color);
   // Sets the timer for the flag: the game ends when a player's time is up.
   void set_flag();
   void reopen_if_long_over();

@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     node.host<Game>([&config](framework::Shard&) { return std::make_unique<Game>(config); });
     node.host<Player>({.idle_time_max = 1min});
+    // A player may look on by a second device.
+    node.host_users({.devices_max = 2});
     // Each player who waits for an opponent has a call in the mailbox.
     node.host<Lobby>({.transient = true, .mailbox_max = 10'000});
   };

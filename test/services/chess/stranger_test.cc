@@ -271,6 +271,7 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
   node.host<Game>([&chess](framework::Shard&) { return std::make_unique<Game>(chess); });
   node.host<Player>();
   node.host<Lobby>({.transient = true});
+  node.host_users();
   const auto started = node.start();
   ASSERT_TRUE(started) << started;
 
