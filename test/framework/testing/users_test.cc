@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,6 +73,8 @@ class UsersTest : public testing::Test {
       node.host_users(users_);
       node.host<test::Counter>();
     });
+    const auto first = cluster_->servers().begin() + static_cast<std::ptrdiff_t>(options.edges);
+    inner_servers_.assign(first, cluster_->servers().end());
     cluster_->run_for(10s);
   }
 
@@ -101,7 +104,7 @@ class UsersTest : public testing::Test {
   test::FarUser user(const std::string& id) {
     if (pusher_ == nullptr) {
       pusher_ = std::make_unique<rpc::Client>(
-          cluster_->network(), cluster_->servers(),
+          cluster_->network(), inner_servers_,
           rpc::Client::Options{.token = [] { return Result<std::string>("pusher"); }});
     }
     return {*pusher_, id};
@@ -117,6 +120,7 @@ class UsersTest : public testing::Test {
   static void settle() { EXPECT_TRUE(coroutine::sleep_for(100ms)); }
 
   framework::UserOptions users_;
+  std::vector<net::HostPort> inner_servers_;  // Without the edges.
   Device device_;
   Device other_;
   std::unique_ptr<rpc::Client> pusher_;

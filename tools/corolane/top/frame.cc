@@ -62,10 +62,12 @@ struct Figures {
   std::vector<MethodFigures> methods;  // The most called first, idle ones last.
 };
 
-// The load now counts first; for idle methods, and before there are rates, the load so far.
+// The load now counts first; for idle methods, and before there are rates, the load so far. Those
+// that only nodes call are the last of the idle ones.
 bool has_more_load(const MethodFigures& left, const MethodFigures& right) {
   const auto load = [](const MethodFigures& method) {
-    return std::tuple(method.calls_per_second, method.running, method.calls);
+    const bool is_of_program = !method.name.starts_with("corolane.framework.");
+    return std::tuple(method.calls_per_second, method.running, method.calls, is_of_program);
   };
   return load(left) > load(right);
 }
