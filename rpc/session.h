@@ -142,6 +142,8 @@ class Session final : private coroutine::Timer {
   bool is_connected() const { return socket_ != nullptr; }
   // "10.1.0.7:52310"; empty without a connection.
   std::string peer() const { return socket_ == nullptr ? std::string() : socket_->peer_name(); }
+  // Its client has been told of it.
+  bool has_begun() const { return has_begun_; }
   bool has_ended() const { return ended_by_.has_value(); }
   Statistics statistics() const;
 
@@ -226,7 +228,8 @@ class Session final : private coroutine::Timer {
   const std::uint64_t number_;
   const std::string secret_;
   bool is_announced_ = false;  // To the registry.
-  Principal principal_;        // As of the last login.
+  bool has_begun_ = false;
+  Principal principal_;  // As of the last login.
   Socket* socket_ = nullptr;
   std::deque<Pushed> ring_;  // Not acknowledged.
   std::size_t ring_bytes_ = 0;

@@ -45,14 +45,17 @@ class SessionMovesTest : public testing::Test {
       return test_.ask(home, claim, deadline);
     }
     Result<void> begin(Session& session) override {
+      EXPECT_FALSE(session.has_begun());
       if (auto slept = coroutine::sleep_for(test_.begin_time_); !slept) return slept;
       test_.heard_.push_back("begin " + session.principal().id + " at " + home());
       return test_.refusal_ ? Result<void>(*test_.refusal_) : Result<void>();
     }
     void begun(const Session& session) override {
+      EXPECT_TRUE(session.has_begun());
       test_.heard_.push_back("begun " + session.principal().id + " at " + home());
     }
     void arrived(const Session& session) override {
+      EXPECT_TRUE(session.has_begun());
       test_.heard_.push_back("arrived " + session.principal().id + " at " + home());
     }
     void acknowledged(const Session& session, std::uint64_t kept_number) override {

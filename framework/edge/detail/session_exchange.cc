@@ -329,7 +329,8 @@ void SessionExchange::view_changed() {
   if (epoch != 0) self_epoch_ = epoch;
   if (!has_joined_again || server_ == nullptr) return;
   server_->for_each_session([this](const rpc::Session& session) {
-    if (session.principal().id.empty()) return;
+    // Of the others their users hear when they begin.
+    if (session.principal().id.empty() || !session.has_begun()) return;
     add_fact(
         {.kind = Fact::Kind::is_here, .user = session.principal().id, .place = place_of(session)});
   });

@@ -137,6 +137,7 @@ void SessionTable::install(const std::string& secret, const Principal& principal
   session->take_over(record);
   session->begin_waiting();
   session->is_announced_ = !principal.id.empty();
+  session->has_begun_ = true;
   by_number_.emplace(session->number(), session.get());
   sessions_.emplace(secret, session);
   ++counts_.arrived_count;
@@ -237,6 +238,7 @@ Result<SessionTable::Found> SessionTable::find_anywhere(std::string_view token,
 void SessionTable::settle(const Found& found, bool is_client_there) {
   if (found.session == nullptr || found.is_resumed) return;
   if (!is_client_there) return found.session->end(Error(Code::cancelled, "its client has left"));
+  found.session->has_begun_ = true;
   if (found.session->is_announced_) registry_->begun(*found.session);
 }
 
