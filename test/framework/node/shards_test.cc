@@ -21,6 +21,7 @@
 #include "coroutine/task_group.h"
 #include "coroutine/testing/matchers.h"
 #include "framework/cluster/cluster.h"
+#include "framework/edge/user.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
 #include "framework/store/memory_store.h"
@@ -29,6 +30,7 @@
 #include "rpc/call_scope.h"
 #include "rpc/server/server.h"
 #include "rpc/wire/frame.h"
+#include "rpc/wire/wire.pb.h"
 #include "test/fixtures/real_loop.h"
 #include "test/framework/counter.h"
 #include "test/framework/puppet.h"
@@ -114,6 +116,75 @@ TEST(ShardsTest, HeadersReachObjectsOfAllThreadsAndComeBack) {
                       .get({}, {.headers = &sent, .reply_headers = &received}));
       EXPECT_EQ(received.headers, sent);
     }
+  });
+}
+
+// The hello by which the node answers the one of a client that keeps that session.
+rpc::Hello say_hello(net::Stream& stream, const std::string& session) {
+  rpc::Hello hello;
+  hello.set_token("ann");
+  hello.set_keeps_session(true);
+  hello.set_session(session);
+  const std::string text = hello.SerializeAsString();
+  std::array<std::byte, rpc::frame_header_size> header;
+  rpc::encode({.payload_size = static_cast<std::uint32_t>(text.size()),
+               .type = rpc::FrameType::hello,
+               .call_id = rpc::hello_magic,
+               .method_id = rpc::protocol_version},
+              header);
+  EXPECT_TRUE(stream.try_write(header));
+  EXPECT_TRUE(stream.try_write(net::bytes_of(text)));
+  rpc::FrameDecoder decoder(64 * 1024);
+  std::array<std::byte, 4096> buffer;
+  for (rpc::Frame frame;;) {
+    const auto more = decoder.next(frame);
+    if (more && *more) {
+      rpc::Hello answer;
+      EXPECT_EQ(frame.header.type, rpc::FrameType::hello);
+      EXPECT_TRUE(
+          answer.ParseFromArray(frame.message.data(), static_cast<int>(frame.message.size())));
+      return answer;
+    }
+    const auto count = stream.read_some(buffer, Deadline::after(5s));
+    if (!more || !count || *count == 0) break;
+    decoder.feed(std::span(buffer).first(*count));
+  }
+  ADD_FAILURE() << "no hello";
+  return {};
+}
+
+TEST(ShardsTest, ASessionMovesToTheThreadThatItsClientReaches) {
+  test::run_on_real_loop([&](test::RealLoop& real) {
+    Node node(config(), real.network, Log(LogLevel::error));
+    node.set_login([](std::string_view token, const rpc::LoginPeer&) {
+      return Result<rpc::Principal>({.id = std::string(token)});
+    });
+    node.host_users();
+    const auto started = node.start();
+    ASSERT_TRUE(started) << started;
+    std::string session;
+    for (int i = 0; i < 60; ++i) {
+      auto stream = real.network.connect(node.endpoints().clients, Deadline::after(5s));
+      ASSERT_TRUE(stream);
+      const rpc::Hello hello = say_hello(**stream, session);
+      EXPECT_EQ(hello.is_resumed(), i > 0) << i;
+      session = hello.session();
+      const auto pushed = User(node.router(), "ann").push(test::CounterReply());
+      EXPECT_TRUE(pushed) << pushed;
+    }
+    std::uint64_t moved_count = 0;
+    ASSERT_TRUE(node.on_each_shard([&](Shard& shard) -> Result<void> {
+      if (shard.index() != 0) return {};
+      const auto counts = shard.rpc_server().statistics().sessions;
+      moved_count = counts.arrived_count + counts.departed_count;
+      return {};
+    }));
+    EXPECT_GT(moved_count, 0u);
+    const auto presence = User(node.router(), "ann").presence();
+    ASSERT_TRUE(presence) << presence;
+    ASSERT_EQ(presence->devices.size(), 1u);
+    EXPECT_EQ(presence->devices.front().pushed_count, 60u);
+    EXPECT_TRUE(node.stop(Deadline::after(5s)));
   });
 }
 
