@@ -101,6 +101,16 @@ class RawPeer {
     }
   }
 
+  // "push 1" or "push_gap 3".
+  std::string next_push() {
+    const auto frame = receive(std::chrono::seconds(1));
+    if (!frame) return "nothing";
+    const std::string number = " " + std::to_string(frame->header.call_id);
+    if (frame->header.type == rpc::FrameType::push) return "push" + number;
+    if (frame->header.type == rpc::FrameType::push_gap) return "push_gap" + number;
+    return "another frame";
+  }
+
   // The reason why the server closes; skips other frames.
   Error receive_bye() {
     while (auto received = receive()) {

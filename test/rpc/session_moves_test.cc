@@ -144,14 +144,6 @@ class SessionMovesTest : public testing::Test {
     peer.call("hello");
     EXPECT_EQ(peer.receive().value().header.type, FrameType::reply);
   }
-  static std::string next(test::RawPeer& peer) {
-    const auto frame = peer.receive(1s);
-    if (!frame) return "nothing";
-    const std::string number = " " + std::to_string(frame->header.call_id);
-    if (frame->header.type == FrameType::push) return "push" + number;
-    if (frame->header.type == FrameType::push_gap) return "push_gap" + number;
-    return "another frame";
-  }
   // What is pushed to the client of the last call of that server.
   void push(std::size_t index, const std::string& text) {
     EXPECT_TRUE(places_[index].session->push(test::make_echo(text)));
@@ -179,25 +171,25 @@ TEST_F(SessionMovesTest, ASessionMovesToTheServerThatItsClientReaches) {
   auto before = open(0);
   call(before);
   for (const char* const text : {"one", "two", "three"}) push(0, text);
-  EXPECT_EQ(next(before), "push 1");
+  EXPECT_EQ(before.next_push(), "push 1");
   const std::uint64_t number = places_[0].session->number();
   std::string end;
   places_[0].session->on_end([&](const Error& reason) { end = reason.to_string(); });
 
   auto after = open(1, hello_.session(), /*received_push=*/1);
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(after), "push 2");
-  EXPECT_EQ(next(after), "push 3");
+  EXPECT_EQ(after.next_push(), "push 2");
+  EXPECT_EQ(after.next_push(), "push 3");
   call(after);
   EXPECT_EQ(places_[1].session->number(), number);
   push(1, "four");
-  EXPECT_EQ(next(after), "push 4");
+  EXPECT_EQ(after.next_push(), "push 4");
 
   EXPECT_THAT(end, StartsWith("aborted"));
   EXPECT_THAT(places_[0].session->push(test::make_echo("late")),
               test::fails_with(Code::unavailable));
-  EXPECT_EQ(next(before), "push 2");
-  EXPECT_EQ(next(before), "push 3");
+  EXPECT_EQ(before.next_push(), "push 2");
+  EXPECT_EQ(before.next_push(), "push 3");
   EXPECT_EQ(before.receive_bye().code(), Code::aborted);
   EXPECT_EQ(counts(0).departed_count, 1u);
   EXPECT_EQ(counts(1).arrived_count, 1u);
@@ -214,7 +206,7 @@ TEST_F(SessionMovesTest, AClientThatHasNotHeardOfTheMoveIsFoundAgain) {
   for (const std::size_t index : {1, 2, 1, 0, 2}) {
     auto peer = open(index, token);
     EXPECT_TRUE(hello_.is_resumed()) << index;
-    EXPECT_EQ(next(peer), "push 1") << index;
+    EXPECT_EQ(peer.next_push(), "push 1") << index;
   }
   std::size_t session_count = 0;
   for (std::size_t i = 0; i < server_count; ++i) session_count += counts(i).session_count;
@@ -262,8 +254,8 @@ TEST_F(SessionMovesTest, AThiefWithTheSecretOfAnotherPrincipalGetsNothing) {
   push(0, "for alice");
   auto thief = open(1, token, 0, "mallory");
   EXPECT_FALSE(hello_.is_resumed());
-  EXPECT_EQ(next(thief), "nothing");
-  EXPECT_EQ(next(owner), "push 1");
+  EXPECT_EQ(thief.next_push(), "nothing");
+  EXPECT_EQ(owner.next_push(), "push 1");
   EXPECT_TRUE(places_[0].session->is_connected());
   EXPECT_EQ(counts(1).refused_count, 1u);
 }
@@ -280,7 +272,7 @@ TEST_F(SessionMovesTest, AThiefDoesNotDisturbTheOwnerWhoResumesAtTheSameTime) {
   });
   auto again = open(1, token);
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(again), "push 1");
+  EXPECT_EQ(again.next_push(), "push 1");
   EXPECT_TRUE(thief.join(Deadline::never()));
 }
 
@@ -291,7 +283,7 @@ TEST_F(SessionMovesTest, ALostAnswerLosesNoSession) {
   loses_answer_ = true;
   auto after = open(1, hello_.session());
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(after), "push 1");
+  EXPECT_EQ(after.next_push(), "push 1");
 }
 
 TEST_F(SessionMovesTest, AClientThatIsCutWhileItsSessionMovesFindsItWhereItWent) {
@@ -309,7 +301,7 @@ TEST_F(SessionMovesTest, AClientThatIsCutWhileItsSessionMovesFindsItWhereItWent)
   EXPECT_EQ(counts(1).arrived_count, 1u);
   auto after = open(2, token);
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(after), "push 1");
+  EXPECT_EQ(after.next_push(), "push 1");
 }
 
 TEST_F(SessionMovesTest, AShortBreakBetweenServersLosesNoSession) {
@@ -319,7 +311,7 @@ TEST_F(SessionMovesTest, AShortBreakBetweenServersLosesNoSession) {
   unreachable_until_ = now() + 100ms;
   auto after = open(1, hello_.session());
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(after), "push 1");
+  EXPECT_EQ(after.next_push(), "push 1");
 }
 
 TEST_F(SessionMovesTest, AServerThatIsGoneHoldsNoLoginUp) {
@@ -385,8 +377,8 @@ TEST_F(SessionMovesTest, ALostPushIsToldInItsPlace) {
   EXPECT_TRUE(places_[0].session->lose());
   push(0, "three");
   auto after = open(1, hello_.session(), /*received_push=*/1);
-  EXPECT_EQ(next(after), "push_gap 2");
-  EXPECT_EQ(next(after), "push 3");
+  EXPECT_EQ(after.next_push(), "push_gap 2");
+  EXPECT_EQ(after.next_push(), "push 3");
   call(after);
   EXPECT_EQ(places_[1].session->statistics().lost_count, 2u);  // Told by both servers.
 }
@@ -535,8 +527,8 @@ TEST_F(SessionMovesTest, AStampIsPushedOnceAlsoAfterAMove) {
   EXPECT_EQ(places_[0].session->statistics().pushed_count, 2u);
   const std::uint64_t number = places_[0].session->number();
   auto after = open(1, hello_.session());
-  EXPECT_EQ(next(after), "push 1");
-  EXPECT_EQ(next(after), "push 2");
+  EXPECT_EQ(after.next_push(), "push 1");
+  EXPECT_EQ(after.next_push(), "push 2");
   call(after);
   push_stamped(1, 2);
   push_stamped(1, 3);

@@ -292,15 +292,6 @@ class RawSessionTest : public SessionTest {
     peer.call("hello");
     EXPECT_EQ(peer.receive().value().header.type, FrameType::reply);
   }
-  // "push 1" or "push_gap 3". Suspends.
-  static std::string next(test::RawPeer& peer) {
-    const auto frame = peer.receive(1s);
-    if (!frame) return "nothing";
-    const std::string number = " " + std::to_string(frame->header.call_id);
-    if (frame->header.type == FrameType::push) return "push" + number;
-    if (frame->header.type == FrameType::push_gap) return "push_gap" + number;
-    return "another frame";
-  }
   static void acknowledge(test::RawPeer& peer, std::uint64_t number) {
     peer.send({.type = FrameType::push_ack, .call_id = number});
   }
@@ -312,12 +303,12 @@ TEST_F(RawSessionTest, WhatWasNotAcknowledgedIsSentAgain) {
   auto peer = open("alice");
   call(peer);
   for (const char* const text : {"one", "two", "three"}) push(text);
-  EXPECT_EQ(next(peer), "push 1");
+  EXPECT_EQ(peer.next_push(), "push 1");
   acknowledge(peer, 1);
   settle();
   auto again = open("alice", hello_.session(), /*received_push=*/2);
   EXPECT_TRUE(hello_.is_resumed());
-  EXPECT_EQ(next(again), "push 3");
+  EXPECT_EQ(again.next_push(), "push 3");
   EXPECT_EQ(session().statistics().acknowledged_number, 2u);
 }
 
@@ -331,9 +322,9 @@ TEST_F(RawSessionTest, ASecretOfAnotherPrincipalIsOfNoUse) {
   auto thief = open("mallory", secret);
   EXPECT_FALSE(hello_.is_resumed());
   EXPECT_NE(hello_.session(), secret);
-  EXPECT_EQ(next(thief), "nothing");
+  EXPECT_EQ(thief.next_push(), "nothing");
   EXPECT_TRUE(of_alice->is_connected());
-  EXPECT_EQ(next(peer), "push 1");
+  EXPECT_EQ(peer.next_push(), "push 1");
 }
 
 TEST_F(RawSessionTest, ASessionHasOneSocketAndTheOlderIsToldWhyItEnds) {
@@ -341,7 +332,7 @@ TEST_F(RawSessionTest, ASessionHasOneSocketAndTheOlderIsToldWhyItEnds) {
   call(older);
   auto newer = open("alice", hello_.session());
   push("one");
-  EXPECT_EQ(next(newer), "push 1");
+  EXPECT_EQ(newer.next_push(), "push 1");
   const Error bye = older.receive_bye();
   EXPECT_EQ(bye.code(), Code::aborted);
   EXPECT_THAT(bye.message(), HasSubstr("another connection"));
@@ -367,8 +358,8 @@ TEST_F(RawSessionTest, AClientThatForgetsWhatItHasIsToldAGap) {
   acknowledge(peer, 2);
   settle();
   auto again = open("alice", hello_.session(), /*received_push=*/0);
-  EXPECT_EQ(next(again), "push_gap 2");
-  EXPECT_EQ(next(again), "push 3");
+  EXPECT_EQ(again.next_push(), "push_gap 2");
+  EXPECT_EQ(again.next_push(), "push 3");
 }
 
 TEST_F(RawSessionTest, ASessionThatNobodyKnowsEndsWithItsSocket) {
