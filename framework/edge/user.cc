@@ -48,12 +48,13 @@ Result<User::Presence> User::presence(const rpc::CallOptions& options) {
                     .kept_count = view->kept_count(),
                     .unreachable_count = view->unreachable_count()};
   for (const UserSession& session : view->sessions()) {
+    const SessionReport& report = session.report();
     presence.devices.push_back({.session = session.number(),
-                                .is_connected = session.is_connected(),
-                                .age = std::chrono::milliseconds(session.age_milliseconds()),
-                                .ring_count = session.ring_count(),
-                                .pushed_count = session.pushed_count(),
-                                .lost_count = session.lost_count()});
+                                .is_connected = report.is_connected(),
+                                .age = std::chrono::milliseconds(report.age_milliseconds()),
+                                .ring_count = report.ring_count(),
+                                .pushed_count = report.pushed_count(),
+                                .lost_count = report.lost_count()});
   }
   return presence;
 }

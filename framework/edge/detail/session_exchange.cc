@@ -36,7 +36,8 @@ constexpr int tell_end_count_max = 20;
 
 constexpr Duration announcement_interval = 2min;
 
-// How often a visit follows a session that moves. What has left its home may not have arrived yet.
+// How often a visit follows a session that moves. A session that has left its home may not have
+// arrived at the next one.
 constexpr int hop_count_max = 8;
 constexpr Duration arrival_interval = 5ms;
 
@@ -100,10 +101,8 @@ Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit)
   report.set_is_here(true);
   report.set_is_connected(session->is_connected());
   report.set_ring_count(static_cast<std::uint32_t>(statistics.ring_count));
-  report.set_ring_bytes(statistics.ring_bytes);
   report.set_pushed_count(statistics.pushed_count);
   report.set_lost_count(statistics.lost_count);
-  report.set_resumed_count(statistics.resumed_count);
   const auto age = std::chrono::floor<std::chrono::milliseconds>(now() - statistics.begun_at);
   report.set_age_milliseconds(static_cast<std::uint64_t>(age.count()));
   if (visit.has_kick()) {
@@ -188,10 +187,7 @@ Result<rpc::SessionAnswer> SessionExchange::take(const std::string& home,
   auto address = find(home);
   if (!address) return address.error();
   if (!address->is_here && address->member == nullptr) return no_such_home();
-  const auto give = [claim, deadline](rpc::Server& server) -> Result<rpc::SessionAnswer> {
-    return server.give_session(claim, deadline);
-  };
-  if (address->is_here) return at_shard(address->shard, give, deadline);
+  if (address->is_here) return give_at(address->shard, claim, deadline);
   SessionQuestion question;
   question.set_shard(static_cast<std::uint32_t>(address->shard));
   *question.mutable_claim() = claim;
@@ -203,11 +199,16 @@ Result<rpc::SessionAnswer> SessionExchange::take(const std::string& home,
 
 Result<rpc::SessionAnswer> SessionExchange::give(const SessionQuestion& question,
                                                  rpc::Context& context) {
-  const auto give = [claim = question.claim(), deadline = context.deadline()](
-                        rpc::Server& server) -> Result<rpc::SessionAnswer> {
+  return give_at(question.shard(), question.claim(), context.deadline());
+}
+
+Result<rpc::SessionAnswer> SessionExchange::give_at(std::size_t shard,
+                                                    const rpc::SessionClaim& claim,
+                                                    Deadline deadline) {
+  const auto give = [claim, deadline](rpc::Server& server) -> Result<rpc::SessionAnswer> {
     return server.give_session(claim, deadline);
   };
-  return at_shard(question.shard(), give, context.deadline());
+  return at_shard(shard, give, deadline);
 }
 
 Result<SessionExchange::Reached> SessionExchange::visit(std::string home, SessionVisit& visit,
@@ -237,12 +238,7 @@ Result<SessionReport> SessionExchange::visit_at(const std::string& home, Session
   auto address = find(home);
   if (!address) return address.error();
   visit.set_shard(static_cast<std::uint32_t>(address->shard));
-  if (address->is_here) {
-    if (address->shard == shard_) return visit_here(*server_, visit);
-    if (address->shard >= peers_.size()) return SessionReport();
-    const auto visit_there = [visit](rpc::Server& server) { return visit_here(server, visit); };
-    return at_shard(address->shard, visit_there, deadline);
-  }
+  if (address->is_here) return visit_shard(visit, deadline);
   if (address->member == nullptr) {
     return Error(Code::unavailable, "the node of the session is not in the cluster now")
         .with_not_executed();
@@ -253,10 +249,15 @@ Result<SessionReport> SessionExchange::visit_at(const std::string& home, Session
 }
 
 Result<SessionReport> SessionExchange::visit(const SessionVisit& visit, rpc::Context& context) {
+  return visit_shard(visit, context.deadline());
+}
+
+Result<SessionReport> SessionExchange::visit_shard(const SessionVisit& visit, Deadline deadline) {
+  if (visit.shard() == shard_) return visit_here(*server_, visit);
   // A former process of this name had more shards.
-  if (visit.shard() != shard_ && visit.shard() >= peers_.size()) return SessionReport();
+  if (visit.shard() >= peers_.size()) return SessionReport();
   const auto visit_there = [visit](rpc::Server& server) { return visit_here(server, visit); };
-  return at_shard(visit.shard(), visit_there, context.deadline());
+  return at_shard(visit.shard(), visit_there, deadline);
 }
 
 bool SessionExchange::has_users() const {
@@ -329,7 +330,7 @@ void SessionExchange::view_changed() {
   if (epoch != 0) self_epoch_ = epoch;
   if (!has_joined_again || server_ == nullptr) return;
   server_->for_each_session([this](const rpc::Session& session) {
-    // Of the others their users hear when they begin.
+    // The others are announced when they have begun.
     if (session.principal().id.empty() || !session.has_begun()) return;
     add_fact(
         {.kind = Fact::Kind::is_here, .user = session.principal().id, .place = place_of(session)});
@@ -352,12 +353,14 @@ void SessionExchange::announce_due() {
       announced_.erase(number);
       continue;
     }
-    add_fact({.kind = Fact::Kind::is_here,
-              .user = session->principal().id,
-              .place = place_of(*session)});
+    add_fact(Fact::Kind::is_here, *session);
     announcements_.push_back({.due = time + announcement_interval, .session = number});
   }
   if (!announcements_.empty() && !is_stopped_) announcing_.set(announcements_.front().due - time);
+}
+
+void SessionExchange::add_fact(Fact::Kind kind, const rpc::Session& session) {
+  add_fact({.kind = kind, .user = session.principal().id, .place = place_of(session)});
 }
 
 void SessionExchange::add_fact(Fact fact) {

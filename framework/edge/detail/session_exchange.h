@@ -2,9 +2,9 @@
 // Reaches the sessions of clients, on whatever shard of whatever node they are: passes them to the
 // shard that their client has reached, pushes to them, and tells their users where they are.
 //
-// What it tells a user it tells until the user has answered. Each session is announced again every
-// few minutes, and when the node has joined the cluster anew, so a user that has given it up for
-// lost, or has lost its own state, knows it again.
+// It repeats what it tells a user until the user has answered. Each session is announced again
+// every few minutes, and when the node has joined the cluster anew, so a user that has given it up
+// for lost, or has lost its own state, knows it again.
 //
 // All of it belongs to one shard's thread; exchanges of other shards reach it by calls.
 #pragma once
@@ -132,10 +132,15 @@ class SessionExchange final : public SessionsBase, public rpc::SessionRegistry {
   // Runs `work(rpc::Server&)` on that shard of this node.
   template <typename F>
   std::invoke_result_t<F&, rpc::Server&> at_shard(std::size_t shard, F work, Deadline deadline);
+  // On a shard of this node.
+  Result<rpc::SessionAnswer> give_at(std::size_t shard, const rpc::SessionClaim& claim,
+                                     Deadline deadline);
+  Result<SessionReport> visit_shard(const SessionVisit& visit, Deadline deadline);
   Result<SessionReport> visit_at(const std::string& home, SessionVisit& visit, Deadline deadline);
   bool has_users() const;
   bool are_users_new() const;
   SessionPlace place_of(const rpc::Session& session) const;
+  void add_fact(Fact::Kind kind, const rpc::Session& session);
   void add_fact(Fact fact);
   void tell_more();
   void tell_all();
@@ -153,15 +158,15 @@ class SessionExchange final : public SessionsBase, public rpc::SessionRegistry {
   // The members of a view by the digests of their names.
   std::shared_ptr<const ClusterView> known_view_;
   std::unordered_map<std::string, const Member*> members_;
-  std::uint64_t self_epoch_ = 0;  // Of the last view.
+  std::uint64_t self_epoch_ = 0;  // ClusterView::self_epoch() of the last view.
   bool expects_users_ = false;
   bool is_closed_ = false;
   bool is_stopped_ = false;
   std::deque<Fact> facts_;
   std::vector<Fact> failed_facts_;  // To be told again.
   std::size_t teller_count_ = 0;
-  // What clients have of what their users keep, as far as these do not know it: by user, the number
-  // of the last for each session.
+  // By user and session: the number of the last kept push that the client has acknowledged, until
+  // the user knows it.
   std::unordered_map<std::string, std::map<std::uint64_t, std::uint64_t>> acknowledged_;
   struct Announcement {
     TimePoint due;

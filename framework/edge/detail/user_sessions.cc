@@ -28,7 +28,7 @@ constexpr Duration retry_interval = 1s;
 // Sessions whose clients have not been told of them.
 constexpr std::size_t unconfirmed_count_max = 4;
 
-// What a kept push takes beside its message.
+// The memory that a kept push takes beside its message.
 constexpr std::size_t kept_overhead_bytes = 32;
 
 std::vector<UserDevice> devices_of(const UserState& state) {
@@ -376,16 +376,9 @@ Result<UserView> UserSessions::look(const LookAtUser&, rpc::Context& context) co
     auto reached = exchange_.visit(device.place().home(), visit, reached_by);
     if (!reached) view.set_unreachable_count(view.unreachable_count() + 1);
     if (!reached || !reached->report.is_here()) continue;
-    const SessionReport& report = reached->report;
     UserSession& session = *view.add_sessions();
     session.set_number(device.place().number());
-    session.set_is_connected(report.is_connected());
-    session.set_ring_count(report.ring_count());
-    session.set_ring_bytes(report.ring_bytes());
-    session.set_pushed_count(report.pushed_count());
-    session.set_lost_count(report.lost_count());
-    session.set_resumed_count(report.resumed_count());
-    session.set_age_milliseconds(report.age_milliseconds());
+    *session.mutable_report() = reached->report;
   }
   return view;
 }
