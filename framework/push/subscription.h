@@ -34,6 +34,7 @@
 // the publications up to that position.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,10 @@
 #include "framework/push/detail/broadcast.h"
 #include "framework/push/publication.h"
 #include "framework/push/subscription_source.h"
+
+namespace corolane::rpc {
+class Context;
+}
 
 namespace corolane::framework {
 
@@ -68,6 +73,8 @@ class Subscription {
 
  private:
   friend class ObjectBase;
+  template <typename U>
+  friend Result<std::uint32_t> follow(rpc::Context& call, Subscription<U> subscription);
 
   detail::Broadcast::Reader reader_;
 };

@@ -20,9 +20,10 @@ constexpr std::chrono::seconds attach_time_max(10);
 // The context of the internal follow call; it carries the reader out of the handler.
 class FollowContext : public rpc::Context {
  public:
-  FollowContext(const google::protobuf::Message& request, const Facts& facts)
-      : Context(follow_method, request, facts) {}
+  FollowContext(const google::protobuf::Message& request, const Facts& facts, Position from)
+      : Context(follow_method, request, facts), after(from) {}
 
+  const Position after;
   std::optional<Broadcast::Reader> reader;
 };
 
@@ -36,7 +37,8 @@ class NoReply final : public rpc::Messages {
 Result<void> read_object(rpc::Service& service, const google::protobuf::Message&,
                          rpc::Context& context, rpc::Messages&) {
   ObjectCell& cell = ObjectCell::of(static_cast<ObjectBase&>(service));
-  static_cast<FollowContext&>(context).reader.emplace(cell.topic().read());
+  auto& following = static_cast<FollowContext&>(context);
+  following.reader.emplace(cell.topic().read(following.after));
   return {};
 }
 
@@ -52,12 +54,12 @@ constinit const rpc::Method follow_method = {
 };
 
 Result<Broadcast::Reader> read_publications(ObjectHost& host, HostedType& type,
-                                            const rpc::ObjectTarget& target) {
+                                            const rpc::ObjectTarget& target, Position after) {
   const rpc::Context::Facts facts{.deadline = Deadline::after(attach_time_max),
                                   .arrived_at = coroutine::Scheduler::current().turn_time(),
                                   .object = &target};
   const AttachRequest request;
-  FollowContext context(request, facts);
+  FollowContext context(request, facts, after);
   NoReply sink;
   // In a task of its own, as any handler.
   auto attaching = coroutine::spawn(follow_method.full_name, [&] {

@@ -15,9 +15,10 @@ class ObjectHost;
 // The method by which an object is followed: every object has it, and callers do not see it.
 extern const rpc::Method follow_method;
 
-// Reads the publications of the object, which is activated if needed. Suspends. Fails as
+// Reads the publications of the object behind `after`, if what follows is still known, or from now
+// on. The object is activated if needed. Suspends. Fails as
 // ObjectHost::serve_or_send_on() if the target names this node, as serve() if it names none.
 Result<Broadcast::Reader> read_publications(ObjectHost& host, HostedType& type,
-                                            const rpc::ObjectTarget& target);
+                                            const rpc::ObjectTarget& target, Position after);
 
 }  // namespace corolane::framework::detail

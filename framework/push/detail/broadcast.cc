@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "framework/push/detail/broadcast.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "coroutine/base/check.h"
@@ -26,7 +27,7 @@ void Broadcast::begin(Position position, Gap gap) {
 
 void Broadcast::append(Message message, PublicationTrace trace) {
   ++position_.sequence;
-  if (begun_count_ == 0) return;
+  if (begun_count_ == 0) return forget_all();
   check(message != nullptr, "a publication with readers has a message");
   const std::size_t bytes = message->ByteSizeLong();
   push({.published = {.position = position_,
@@ -35,8 +36,14 @@ void Broadcast::append(Message message, PublicationTrace trace) {
         .bytes = bytes});
 }
 
+bool Broadcast::Entry::serialise() {
+  if (serialised != nullptr) return false;
+  serialised = std::make_shared<const std::string>(published.message->SerializeAsString());
+  return true;
+}
+
 void Broadcast::push(Entry entry) {
-  if (begun_count_ == 0) return;
+  if (begun_count_ == 0) return forget_all();
   bytes_ += entry.bytes;
   entries_.push_back(std::move(entry));
   unread_count_ = begun_count_;
@@ -104,14 +111,38 @@ Broadcast::Entry* Broadcast::peek(const Place& place) {
 
 void Broadcast::catch_up() {
   if (--unread_count_ > 0) return;
+  while (entries_.size() > bounds_.kept_count || bytes_ > bounds_.kept_bytes) pop_front();
+}
+
+void Broadcast::forget_all() {
   first_index_ = end_index();
   entries_.clear();
   bytes_ = 0;
 }
 
-std::list<Broadcast::Place>::iterator Broadcast::enter() {
+std::list<Broadcast::Place>::iterator Broadcast::enter(Position after) {
   if (tally_ != nullptr) ++*tally_;
-  return readers_.insert(readers_.end(), Place{});
+  const auto place = readers_.insert(readers_.end(), Place{});
+  if (after == Position()) return place;
+  if (const auto index = index_behind(after)) {
+    *place = {.next = *index, .has_begun = true};
+    ++begun_count_;
+    if (*index != end_index()) ++unread_count_;
+  }
+  return place;
+}
+
+std::optional<std::uint64_t> Broadcast::index_behind(Position position) const {
+  if (!has_begun_) return std::nullopt;
+  if (position == position_) return end_index();
+  const auto next = std::ranges::find_if(
+      entries_, [position](const Entry& entry) { return entry.published.position > position; });
+  if (next == entries_.end()) return std::nullopt;
+  const Published& published = next->published;
+  const Position following{.epoch = position.epoch, .sequence = position.sequence + 1};
+  // A gap says by itself that some are missing.
+  if (published.message != nullptr && published.position != following) return std::nullopt;
+  return first_index_ + static_cast<std::uint64_t>(next - entries_.begin());
 }
 
 void Broadcast::leave(std::list<Place>::iterator place) {
@@ -147,6 +178,18 @@ Result<std::optional<Published>> Broadcast::Reader::poll() {
   return std::optional<Published>();
 }
 
+Result<std::optional<Broadcast::Reader::Bytes>> Broadcast::Reader::poll_bytes() {
+  std::shared_ptr<const std::string> bytes;
+  if (Entry* const entry = broadcast_->peek(*place_)) {
+    entry->serialise();
+    bytes = entry->serialised;
+  }
+  auto taken = poll();
+  if (!taken) return std::move(taken.error());
+  if (!*taken) return std::optional<Bytes>();
+  return std::optional(Bytes{.position = (*taken)->position, .bytes = std::move(bytes)});
+}
+
 Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
     std::uint64_t* serialised_count) {
   PublishedBatch batch;
@@ -160,11 +203,7 @@ Result<std::optional<PublishedBatch>> Broadcast::Reader::poll_batch(
       --batch.after.sequence;
     }
     if (serialised_count != nullptr) {
-      if (entry->serialised == nullptr) {
-        entry->serialised =
-            std::make_shared<const std::string>(entry->published.message->SerializeAsString());
-        ++*serialised_count;
-      }
+      if (entry->serialise()) ++*serialised_count;
       batch.bytes.push_back(entry->serialised);
     }
     Published taken;

@@ -2,9 +2,9 @@
 // Publications in order, for any number of readers of this shard, each at its own pace.
 //
 // Each publication is stored once for all readers and kept until every reader has read it, within
-// bounds. A reader that falls behind the bounds receives a gap and continues with the next
-// publication. A slow reader therefore delays no other reader, and memory does not grow with the
-// number of readers or with their delay.
+// bounds; the latest are kept for readers that come back. A reader that falls behind the bounds
+// receives a gap and continues with the next publication. A slow reader therefore delays no other
+// reader, and memory does not grow with the number of readers or with their delay.
 //
 // Belongs to the thread of one shard. The messages are immutable and shared between threads.
 #pragma once
@@ -65,6 +65,9 @@ class Broadcast {
   struct Bounds {
     std::size_t count_max = 256;          // A few seconds of a busy room.
     std::size_t bytes_max = 256 * 1'024;  // About a client's send queue; one message always fits.
+    // What stays when all have read it, for readers that continue: a second or two of a room.
+    std::size_t kept_count = 32;
+    std::size_t kept_bytes = 16 * 1'024;
   };
 
   // `source` is empty for an object's own.
@@ -104,6 +107,9 @@ class Broadcast {
     Published published;
     std::size_t bytes;
     std::shared_ptr<const std::string> serialised = {};  // Once a reader has asked for it.
+
+    // Whether it was not there before.
+    bool serialise();
   };
   struct Place {
     std::uint64_t next = 0;  // Index among all entries ever; valid once it has begun.
@@ -115,7 +121,9 @@ class Broadcast {
   void push(Entry entry);
   void pop_front();
   void wake();
-  std::list<Place>::iterator enter();
+  std::list<Place>::iterator enter(Position after);
+  // The index of what follows that position; nothing when it is not known any more.
+  std::optional<std::uint64_t> index_behind(Position position) const;
   void leave(std::list<Place>::iterator place);
   bool is_readable(const Place& place) const;
   // Puts what comes next into `taken`; false when there is nothing to read.
@@ -124,6 +132,7 @@ class Broadcast {
   Entry* peek(const Place& place);
   // A reader needs none of the stored entries any more.
   void catch_up();
+  void forget_all();
 
   const Bounds bounds_;
   const Source source_;
@@ -143,11 +152,13 @@ class Broadcast {
   coroutine::Event readable_{awaited_name};
 };
 
-// Move-only. Its first read returns Gap::begin with the position at which it begins.
+// Move-only. Its first read returns Gap::begin with the position at which it begins, unless it
+// continues.
 class Broadcast::Reader {
  public:
-  explicit Reader(std::shared_ptr<Broadcast> broadcast)
-      : broadcast_(std::move(broadcast)), place_(broadcast_->enter()) {}
+  // It continues behind a publication that it names, without a gap, if what follows is still known.
+  explicit Reader(std::shared_ptr<Broadcast> broadcast, Position after = {})
+      : broadcast_(std::move(broadcast)), place_(broadcast_->enter(after)) {}
   ~Reader() {
     if (broadcast_ != nullptr) broadcast_->leave(place_);
   }
@@ -159,11 +170,19 @@ class Broadcast::Reader {
   }
 
   const Source& source() const { return broadcast_->source(); }
+  // It has read where it begins.
+  bool has_begun() const { return place_->has_begun; }
   // Suspends until there is a publication. Fails with deadline_exceeded or cancelled, or with the
   // error given to end().
   Result<Published> next(Deadline deadline);
   // The same without a wait: nothing when there is nothing to read. Fails only as end() says.
   Result<std::optional<Published>> poll();
+  // The same with the bytes of the message, null in a gap, which all readers share.
+  struct Bytes {
+    Position position;
+    std::shared_ptr<const std::string> bytes;
+  };
+  Result<std::optional<Bytes>> poll_bytes();
   // The same for as many publications as fit in one frame. With `serialised_count` the batch has
   // their bytes, too. All readers share the bytes of a message, and the count grows by those that
   // none has asked for before.

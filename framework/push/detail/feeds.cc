@@ -40,15 +40,16 @@ Feeds::Rested::Rested(Feeds& all)
     : Timer([](Timer& timer) { static_cast<Rested&>(timer).feeds.wake_rested(); }), feeds(all) {}
 
 Broadcast::Reader Feeds::subscribe(std::string_view type, const std::string& id,
-                                   const google::protobuf::Message& prototype) {
+                                   const google::protobuf::Message& prototype, Position after) {
   const auto found = feeds_.find({type, id});
   if (found != feeds_.end()) {
     check(&found->second->prototype_ == &prototype, "objects of one type publish one message");
-    return Broadcast::Reader(found->second->broadcast());
+    return Broadcast::Reader(found->second->broadcast(), after);
   }
   const auto feed = std::make_shared<Feed>(type, id, prototype);
   feed->broadcast()->count_readers_in(subscription_count_);
-  Broadcast::Reader reader(feed->broadcast());
+  if (after != Position()) feed->broadcast()->begin(after, Gap::begin);
+  Broadcast::Reader reader(feed->broadcast(), after);
   if (is_stopped_) {
     feed->broadcast()->end(stopped());
     return reader;

@@ -57,9 +57,10 @@ class Feeds {
   // Takes the spans of publications that arrive; outlives it. Without one there are none.
   void set_tracer(rpc::Tracer& tracer) { tracer_ = &tracer; }
 
-  // Router::subscribe().
+  // Router::subscribe(). A reader of the publications up to `after` continues there, if what
+  // follows is still known here or where the object is.
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
-                              const google::protobuf::Message& prototype);
+                              const google::protobuf::Message& prototype, Position after = {});
   // Ends all subscriptions, and all later ones, with unavailable. Suspends until their tasks have
   // ended.
   void stop();

@@ -28,7 +28,8 @@ class Topic {
   bool has_held() const { return position_ != broadcast_->position(); }
   bool has_readers() const { return reader_count() > 0; }
   std::size_t reader_count() const { return broadcast_->reader_count(); }
-  Broadcast::Reader read() { return Broadcast::Reader(broadcast_); }
+  // A reader of the publications up to `after` continues there, if what follows is still known.
+  Broadcast::Reader read(Position after = {}) { return Broadcast::Reader(broadcast_, after); }
 
   // The message may be null when there are no readers. A held message, and all after it, become
   // readable by release().

@@ -106,6 +106,11 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               const google::protobuf::Message& prototype) override {
     return push_.feeds().subscribe(type, id, prototype);
   }
+  // The same behind that publication, without a gap, if what follows is still known.
+  Broadcast::Reader subscribe_again(std::string_view type, const std::string& id,
+                                    const google::protobuf::Message& prototype, Position after) {
+    return push_.feeds().subscribe(type, id, prototype, after);
+  }
 
   Result<FeedPlace> attach(const Feed& feed) override;
   void detach(const FeedPlace& place, std::uint64_t number) override {
@@ -115,7 +120,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   // Lets an object of this node publish to a feed. Suspends. Fails as ObjectHost::serve(), or as
   // serve_or_send_on() when the target names this node, and at the deadline.
   Result<void> attach_to_node(const std::string& type, const rpc::ObjectTarget& target,
-                              const FeedAddress& address, Deadline deadline);
+                              const FeedAddress& address, Position after, Deadline deadline);
   // The calls of objects that tasks outside of objects wait for, the latest first; null: none.
   const CallChain::OutCall* calls_of_tasks() const { return calls_of_tasks_; }
   PushHub& push() { return push_; }
@@ -144,6 +149,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   class NotedSink;
   struct Attaching {
     std::uint64_t number;
+    Position after;   // What the feed has.
     FeedPlace place;  // Where it was tried last.
   };
   // One call in flight.
@@ -225,7 +231,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   Result<void> call_other_node(Place& place, const Call& call);
   Result<void> attach_at(Place& place, const Call& call);
   Result<void> attach_here(const std::string& type, const rpc::ObjectTarget& target,
-                           const FeedAddress& address);
+                           const FeedAddress& address, Position after);
   Result<void> attach_other_node(Place& place, const Call& call);
   Result<void> serve_here(const rpc::Method& method, const google::protobuf::Message& request,
                           rpc::Context& context, rpc::Messages& sink);

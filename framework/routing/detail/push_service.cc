@@ -30,7 +30,9 @@ Result<AttachReply> PushService::attach(const AttachRequest& request, rpc::Conte
   if (host_.find_type(request.type()) == nullptr) {
     return Error(Code::unimplemented, "this node hosts no objects of " + request.type());
   }
-  auto attached = router_.attach_to_node(request.type(), *target, address, context.deadline());
+  const Position after{.epoch = request.after_epoch(), .sequence = request.after_sequence()};
+  auto attached =
+      router_.attach_to_node(request.type(), *target, address, after, context.deadline());
   if (!attached) return std::move(attached.error());
   return AttachReply();
 }

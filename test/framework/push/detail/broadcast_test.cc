@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coroutine/task.h"
@@ -131,7 +132,7 @@ TEST(BroadcastTest, BytesAreBoundedAndOneMessageAlwaysFits) {
 }
 
 TEST(BroadcastTest, AMessageThatAllHaveReadIsFreed) {
-  auto broadcast = make();
+  auto broadcast = make({.kept_count = 0});
   Broadcast::Reader first(broadcast);
   read_all(first);
   std::weak_ptr<const google::protobuf::Message> kept;
@@ -145,6 +146,68 @@ TEST(BroadcastTest, AMessageThatAllHaveReadIsFreed) {
     EXPECT_FALSE(kept.expired());
   }
   EXPECT_TRUE(kept.expired());
+}
+
+TEST(BroadcastTest, AReaderContinuesBehindWhatItKnows) {
+  const auto broadcast = make();
+  Broadcast::Reader first(broadcast);
+  read_all(first);
+  for (const char* const text : {"a", "b", "c"}) broadcast->append(message(text));
+  read_all(first);
+  for (const std::uint64_t known : {10, 11, 12, 13}) {
+    Broadcast::Reader again(broadcast, {.epoch = 1, .sequence = known});
+    EXPECT_TRUE(again.has_begun());
+    EXPECT_THAT(read_all(again), testing::SizeIs(13 - known)) << known;
+  }
+  Broadcast::Reader again(broadcast, {.epoch = 1, .sequence = 12});
+  broadcast->append(message("d"));
+  EXPECT_THAT(read_all(again), ElementsAre("13 c", "14 d"));
+}
+
+TEST(BroadcastTest, AReaderBeginsAnewWhenWhatFollowsIsForgotten) {
+  const auto broadcast = make({.kept_count = 2});
+  Broadcast::Reader first(broadcast);
+  read_all(first);
+  for (const char* const text : {"a", "b", "c", "d"}) broadcast->append(message(text));
+  read_all(first);
+  Broadcast::Reader in_time(broadcast, {.epoch = 1, .sequence = 12});
+  EXPECT_THAT(read_all(in_time), ElementsAre("13 c", "14 d"));
+  for (const Position& known :
+       {Position{.epoch = 1, .sequence = 11}, Position{.epoch = 1, .sequence = 15},
+        Position{.epoch = 2, .sequence = 1}, Position{}}) {
+    Broadcast::Reader late(broadcast, known);
+    EXPECT_FALSE(late.has_begun());
+    EXPECT_THAT(read_all(late), ElementsAre("14 begin"));
+  }
+}
+
+TEST(BroadcastTest, AGapTellsAReaderThatContinuesAllThatItMissed) {
+  const auto broadcast = make();
+  Broadcast::Reader first(broadcast);
+  read_all(first);
+  broadcast->append(message("a"));
+  broadcast->begin({.epoch = 2, .sequence = 5}, Gap::moved);
+  broadcast->append(message("b"));
+  Broadcast::Reader again(broadcast, {.epoch = 1, .sequence = 11});
+  EXPECT_THAT(read_all(again), ElementsAre("5 moved", "6 b"));
+}
+
+TEST(BroadcastTest, NothingIsKeptOfWhatNobodyReads) {
+  const auto broadcast = make();
+  {
+    Broadcast::Reader first(broadcast);
+    read_all(first);
+    broadcast->append(message("a"));
+    read_all(first);
+  }
+  Broadcast::Reader soon(broadcast, {.epoch = 1, .sequence = 10});
+  EXPECT_THAT(read_all(soon), ElementsAre("11 a"));
+  {
+    const Broadcast::Reader gone = std::move(soon);
+  }
+  broadcast->append(nullptr);
+  Broadcast::Reader late(broadcast, {.epoch = 1, .sequence = 10});
+  EXPECT_THAT(read_all(late), ElementsAre("12 begin"));
 }
 
 TEST(BroadcastTest, AGapIsReadInItsPlace) {
