@@ -44,13 +44,15 @@
 #include "coroutine/timer_wheel.h"
 #include "rpc/detail/token_bucket.h"
 #include "rpc/principal.h"
+#include "rpc/push_source.h"
 
 namespace corolane::rpc {
 
 class SessionRecord;
 namespace detail {
+class SessionGroups;
 class SessionTable;
-}
+}  // namespace detail
 
 struct SessionOptions {
   // How long a session is kept without a connection.
@@ -84,6 +86,9 @@ struct SessionCounts {
   std::uint64_t expired_count = 0;   // Sessions that ended without a connection.
   std::uint64_t kicked_count = 0;
   std::uint64_t lost_push_count = 0;
+  std::size_t group_count = 0;  // That all sessions follow now.
+  std::uint64_t group_push_count = 0;
+  std::uint64_t group_gap_count = 0;
   // Calls above the rate of their session: after which it was slowed, that were refused, and that
   // ended the connection.
   std::uint64_t slowed_count = 0;
@@ -96,11 +101,13 @@ class Session final : private coroutine::Timer {
   // Pushes in order.
   struct Pushed {
     std::uint64_t number = 0;
-    std::uint64_t type = 0;  // The hash of the name of its message.
-    std::string bytes = {};
+    std::uint64_t type = 0;                              // The hash of the name of its message.
+    std::shared_ptr<const std::string> bytes = nullptr;  // Null when it is lost.
+    std::uint32_t group = 0;                             // That it is news of; 0: none.
     // Its sender keeps it under this number until the client has it; 0: it does not.
     std::uint64_t kept_number = 0;
-    bool is_lost = false;  // Only the number is left.
+
+    bool is_lost() const { return bytes == nullptr; }  // Only the number is left.
   };
 
   // The connection of a client, as far as its session needs it. Its methods run on the loop's
@@ -129,6 +136,7 @@ class Session final : private coroutine::Timer {
     std::uint64_t resumed_count = 0;
     std::size_t ring_count = 0;
     std::size_t ring_bytes = 0;
+    std::size_t group_count = 0;
     TimePoint begun_at{};
   };
 
@@ -159,6 +167,15 @@ class Session final : private coroutine::Timer {
   Result<void> push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes);
   // A push has not come this far: its client is told that one is lost.
   Result<void> lose();
+  // From now on the client is pushed what comes from the source, as news of a group: the number is
+  // unique among the groups of the session, and the client learns it from a reply. The session
+  // follows the group wherever it moves, until the source ends, the client unfollows it, or the
+  // session ends. Never suspends. The news wait while half the ring is full, so they take no other
+  // push its place; what the source drops meanwhile is told as a gap of the group. Fails with
+  // unavailable when the session has ended, and with resource_exhausted when it follows 64 groups.
+  Result<std::uint32_t> follow(std::unique_ptr<PushSource> source);
+  // Its client is told that the group ends (cancelled). Ignores a group that it does not follow.
+  void unfollow(std::uint32_t group);
   // A sender that repeats what may have been lost stamps it: a stamp, or an earlier one of its
   // source, is noted once.
   struct Stamp {
@@ -215,7 +232,12 @@ class Session final : private coroutine::Timer {
   };
   Judgement judge(std::size_t call_count, std::size_t bytes, TimePoint time);
 
+  Error ended_error() const;
   Result<void> append(Pushed push);
+  // Moves news from the groups to the ring, while it has room for them.
+  void read_groups();
+  bool has_room_for_news() const;
+  detail::SessionGroups& groups();
   void send_rest();
   void forget_through(std::uint64_t number);
   void drop_oldest();
@@ -231,7 +253,9 @@ class Session final : private coroutine::Timer {
   bool has_begun_ = false;
   Principal principal_;  // As of the last login.
   Socket* socket_ = nullptr;
-  std::deque<Pushed> ring_;  // Not acknowledged.
+  std::deque<Pushed> ring_;                        // Not acknowledged.
+  std::unique_ptr<detail::SessionGroups> groups_;  // Null until it follows one.
+  bool is_noted_ = false;                          // The table knows that groups have news.
   std::size_t ring_bytes_ = 0;
   std::uint64_t last_number_ = 0;  // Of the last push.
   std::uint64_t sent_number_ = 0;  // The last one that the connection was sent, or told as lost.

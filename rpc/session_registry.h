@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "coroutine/base/deadline.h"
@@ -28,6 +29,7 @@
 
 namespace corolane::rpc {
 
+class PushSource;
 class Session;
 class SessionAnswer;
 class SessionClaim;
@@ -50,6 +52,9 @@ class SessionRegistry {
   virtual void begun(const Session& session) = 0;
   // A session of a principal has moved here. Never suspends.
   virtual void arrived(const Session& session) = 0;
+  // Makes a source of a session that has moved here again, from its record (push_source.h), which
+  // comes from another server. Never suspends. An error ends that group for the client.
+  virtual Result<std::unique_ptr<PushSource>> follow_again(const std::string& record) = 0;
   // The client of a session of a principal has received what it was pushed, or was told that it is
   // lost, through the one of that Session::Pushed::kept_number. Never suspends.
   virtual void acknowledged(const Session& session, std::uint64_t kept_number) = 0;

@@ -54,7 +54,8 @@ Result<User::Presence> User::presence(const rpc::CallOptions& options) {
                                 .age = std::chrono::milliseconds(report.age_milliseconds()),
                                 .ring_count = report.ring_count(),
                                 .pushed_count = report.pushed_count(),
-                                .lost_count = report.lost_count()});
+                                .lost_count = report.lost_count(),
+                                .group_count = report.group_count()});
   }
   return presence;
 }

@@ -83,6 +83,7 @@ class User {
     std::size_t ring_count = 0;  // Pushes that its client has not acknowledged.
     std::uint64_t pushed_count = 0;
     std::uint64_t lost_count = 0;  // Told to the client as gaps.
+    std::size_t group_count = 0;   // That it follows (edge/follow.h).
   };
   struct Presence {
     std::vector<Device> devices;

@@ -91,6 +91,7 @@ Json sessions_json(const Sessions& sessions, TimePoint time) {
                     {"ring_bytes", statistics.ring_bytes},
                     {"pushed", statistics.pushed_count},
                     {"lost", statistics.lost_count},
+                    {"groups", statistics.group_count},
                     {"calls", statistics.call_count},
                     {"calls_per_second", per_second(statistics.call_count, age)}});
   }
@@ -105,7 +106,7 @@ std::string sessions_text(const Json& page) {
   return table_text(page.at("sessions"),
                     "SESSION: session, USER: user, PEER: peer, SHARD: shard, AGE: age_seconds, "
                     "RESUMED: resumed, RING: ring_count, RING BYTES: ring_bytes, PUSHED: pushed, "
-                    "LOST: lost, CALLS: calls, CALLS/S: calls_per_second",
+                    "LOST: lost, GROUPS: groups, CALLS: calls, CALLS/S: calls_per_second",
                     {{"peer", peer_cell}}) +
          total_text(page, "sessions", "with the most to acknowledge");
 }
@@ -132,7 +133,8 @@ Json presence_json(const std::string& user, const User::Presence& presence) {
                        {"age_seconds", in_seconds(device.age)},
                        {"ring_count", device.ring_count},
                        {"pushed", device.pushed_count},
-                       {"lost", device.lost_count}});
+                       {"lost", device.lost_count},
+                       {"groups", device.group_count}});
   }
   const bool was_seen = presence.seen != 0ms;
   return {
@@ -158,7 +160,7 @@ std::string presence_text(const Json& page) {
          "\n" +
          table_text(page.at("sessions"),
                     "SESSION: session, CONNECTED: is_connected, AGE: age_seconds, RING: "
-                    "ring_count, PUSHED: pushed, LOST: lost") +
+                    "ring_count, PUSHED: pushed, LOST: lost, GROUPS: groups") +
          total_text(page, "sessions", "oldest");
 }
 

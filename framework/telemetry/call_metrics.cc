@@ -84,6 +84,14 @@ void collect_sessions(const rpc::SessionCounts& sessions, MetricWriter& out) {
               "Pushes that clients were told of as gaps: they were away for too long, or read too "
               "slowly.",
               {}, sessions.lost_push_count);
+  out.gauge("corolane_session_groups", "Groups that sessions follow.", {}, sessions.group_count);
+  out.counter("corolane_session_group_pushes_total",
+              "News of groups that sessions were pushed, without those that their rings lost.", {},
+              sessions.group_push_count);
+  out.counter("corolane_session_group_gaps_total",
+              "Times that a session missed news of a group: what publishes them has moved, or the "
+              "client reads too slowly.",
+              {}, sessions.group_gap_count);
 }
 
 void collect_admission(const rpc::Server::Statistics& statistics, MetricWriter& out) {

@@ -240,6 +240,8 @@ void Client::see_connection(const std::function<void(const ConnectionView&)>& se
   impl_->see_connection(see);
 }
 
+void Client::unfollow(std::uint32_t group) { impl_->unfollow(group); }
+
 void Client::close() { impl_->close(); }
 
 }  // namespace corolane::rpc

@@ -124,6 +124,10 @@ class Client {
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       const CallOptions& options = {});
 
+  // The session wants no more news of that group (PushSink): none comes after this. The server is
+  // told now, and again when the connection is lost before it has ended the group. Never suspends.
+  void unfollow(std::uint32_t group);
+
   // Suspends until there is a connection. Fails as connect() does.
   Result<void> wait_until_connected(Deadline deadline);
   bool is_connected() const;

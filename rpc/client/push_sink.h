@@ -32,6 +32,7 @@ namespace corolane::rpc {
 struct Push {
   std::uint64_t number = 0;  // Counts the pushes of the session, from 1.
   std::uint64_t type = 0;    // The hash of the name of its message.
+  std::uint32_t group = 0;   // The group that it is news of (Session::follow()); 0: none.
   std::span<const std::byte> bytes = {};
 
   // The message; nothing when it is of another type, or malformed.
@@ -52,8 +53,17 @@ class PushSink {
  public:
   // Each push of a session comes once, in order.
   virtual void on_push(const Push& push) = 0;
-  // So many pushes are lost: the client was away for too long, or reads too slowly.
+  // So many pushes are lost, of any group or none: the client was away for too long, or reads too
+  // slowly.
   virtual void on_gap(std::uint64_t lost_count) = 0;
+  // News of that group are lost, since it has moved or the client reads too slowly.
+  virtual void on_group_gap(std::uint32_t group) { static_cast<void>(group); }
+  // The group has ended; cancelled after Client::unfollow(). All groups of a session end with it
+  // without this.
+  virtual void on_group_end(std::uint32_t group, const Error& reason) {
+    static_cast<void>(group);
+    static_cast<void>(reason);
+  }
   // There is a connection: with the session of the last one, or with a new one, whose pushes begin
   // at 1; what was pushed meanwhile over the former session is lost.
   virtual void on_session(bool is_resumed) = 0;

@@ -8,10 +8,12 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/scheduler.h"
+#include "rpc/server/detail/session_groups.h"
 #include "rpc/server/detail/session_table.h"
 #include "rpc/session_moves.pb.h"
 #include "rpc/session_registry.h"
 #include "rpc/wire/frame.h"
+#include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc {
 namespace {
@@ -30,7 +32,17 @@ constexpr std::size_t push_overhead_bytes = 64;
 constexpr double refusal_debt_seconds = 1;
 constexpr double flood_debt_seconds = 2;
 
-std::size_t size_of(const Session::Pushed& push) { return push.bytes.size() + push_overhead_bytes; }
+// A session with fewer pushes than this in its ring takes news although all rings together are half
+// full: its client keeps up.
+constexpr std::size_t few_pushes = 8;
+
+std::size_t size_of(const Session::Pushed& push) {
+  return (push.is_lost() ? 0 : push.bytes->size()) + push_overhead_bytes;
+}
+
+std::shared_ptr<const std::string> shared(std::string bytes) {
+  return std::make_shared<const std::string>(std::move(bytes));
+}
 
 }  // namespace
 
@@ -55,6 +67,7 @@ Session::Statistics Session::statistics() const {
           .resumed_count = attached_count_ == 0 ? 0 : attached_count_ - 1,
           .ring_count = ring_.size(),
           .ring_bytes = ring_bytes_,
+          .group_count = groups_ == nullptr ? 0 : groups_->size(),
           .begun_at = begun_at_};
 }
 
@@ -78,10 +91,12 @@ SessionRecord Session::record() {
   for (const Pushed& push : ring_) {
     PushRecord& kept = *record.add_pushes();
     kept.set_type(push.type);
-    kept.set_message(push.bytes);
+    if (!push.is_lost()) kept.set_message(*push.bytes);
+    kept.set_group(push.group);
     kept.set_kept_number(push.kept_number);
-    kept.set_is_lost(push.is_lost);
+    kept.set_is_lost(push.is_lost());
   }
+  if (groups_ != nullptr) groups_->add_to(record);
   record.set_call_balance(calls_.take(0, time));
   record.set_byte_balance(bytes_.take(0, time));
   return record;
@@ -104,41 +119,89 @@ void Session::take_over(const SessionRecord& record) {
   for (const PushRecord& kept : record.pushes()) {
     ring_.push_back({.number = ++number,
                      .type = kept.type(),
-                     .bytes = kept.message(),
-                     .kept_number = kept.kept_number(),
-                     .is_lost = kept.is_lost()});
+                     .bytes = kept.is_lost() ? nullptr : shared(kept.message()),
+                     .group = kept.group(),
+                     .kept_number = kept.kept_number()});
     ring_bytes_ += size_of(ring_.back());
   }
   table_->ring_bytes_ += ring_bytes_;
   calls_.set_balance(record.call_balance(), time);
   bytes_.set_balance(record.byte_balance(), time);
+  if (record.last_group() > 0) groups().take_over(record, *table_->registry_);
 }
 
 Result<void> Session::push(const google::protobuf::MessageLite& message) {
-  return append({.type = method_id(message.GetTypeName()), .bytes = message.SerializeAsString()});
+  return append(
+      {.type = method_id(message.GetTypeName()), .bytes = shared(message.SerializeAsString())});
 }
 
 Result<void> Session::push(std::uint64_t type, std::string bytes) {
-  return append({.type = type, .bytes = std::move(bytes)});
+  return append({.type = type, .bytes = shared(std::move(bytes))});
 }
 
 Result<void> Session::push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes) {
   if (kept_number <= last_kept_number_) return {};
-  auto pushed = append({.type = type, .bytes = std::move(bytes), .kept_number = kept_number});
+  auto pushed =
+      append({.type = type, .bytes = shared(std::move(bytes)), .kept_number = kept_number});
   // One that is too large is lost, and told as such: it does not hold up those behind it.
-  if (!pushed && !ended_by_) pushed = append({.kept_number = kept_number, .is_lost = true});
+  if (!pushed && !ended_by_) pushed = append({.kept_number = kept_number});
   if (pushed) last_kept_number_ = kept_number;
   return pushed;
 }
 
-Result<void> Session::lose() { return append({.is_lost = true}); }
+Result<void> Session::lose() { return append({}); }
+
+detail::SessionGroups& Session::groups() {
+  if (groups_ == nullptr) groups_ = std::make_unique<detail::SessionGroups>(*table_, *this);
+  return *groups_;
+}
+
+Result<std::uint32_t> Session::follow(std::unique_ptr<PushSource> source) {
+  if (ended_by_) return ended_error();
+  return groups().follow(std::move(source));
+}
+
+void Session::unfollow(std::uint32_t group) {
+  if (groups_ == nullptr || !groups_->unfollow(group)) return;
+  const News end = detail::SessionGroups::end_of(Error(Code::cancelled, "unfollowed"));
+  static_cast<void>(append({.type = end.type, .bytes = end.bytes, .group = group}));
+}
+
+bool Session::has_room_for_news() const {
+  const SessionOptions& options = table_->options_;
+  return ring_.size() < std::max<std::size_t>(1, options.ring_count_max / 2) &&
+         ring_bytes_ < options.ring_bytes_max / 2 &&
+         (ring_.size() < few_pushes || table_->ring_bytes_ < options.bytes_max / 2);
+}
+
+void Session::read_groups() {
+  static const News gap = News::of(GroupGap());
+  while (groups_ != nullptr && has_room_for_news()) {
+    auto next = groups_->poll();
+    if (!next) return;
+    const std::uint32_t group = next->group;
+    bool is_gap = next->news.is_gap();
+    if (!is_gap) {
+      // One that is too large is lost.
+      is_gap =
+          !append({.type = next->news.type, .bytes = std::move(next->news.bytes), .group = group});
+    }
+    if (ended_by_) return;
+    if (is_gap) static_cast<void>(append({.type = gap.type, .bytes = gap.bytes, .group = group}));
+    ++(is_gap ? table_->counts_.group_gap_count : table_->counts_.group_push_count);
+  }
+}
+
+Error Session::ended_error() const {
+  return Error(Code::unavailable, "the session has ended: " + ended_by_->message());
+}
 
 Result<void> Session::append(Pushed push) {
-  if (ended_by_) return Error(Code::unavailable, "the session has ended: " + ended_by_->message());
+  if (ended_by_) return ended_error();
   const SessionOptions& options = table_->options_;
   const std::size_t size = size_of(push);
   if (size > options.ring_bytes_max) {
-    return above_limit("a push", push.bytes.size(), options.ring_bytes_max - push_overhead_bytes);
+    return above_limit("a push", push.bytes->size(), options.ring_bytes_max - push_overhead_bytes);
   }
   push.number = ++last_number_;
   ring_bytes_ += size;
@@ -187,7 +250,7 @@ void Session::send_rest() {
       continue;
     }
     const Pushed& push = ring_[static_cast<std::size_t>(sent_number_ + 1 - next)];
-    if (push.is_lost) {
+    if (push.is_lost()) {
       if (!socket_->send_gap(push.number)) break;
       ++lost_count_;
       ++table_->counts_.lost_push_count;
@@ -216,13 +279,15 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
   forget_through(received_number);
   sent_number_ = received_number;
   send_rest();
+  read_groups();
   return {};
 }
 
 void Session::detach(const Socket& socket, bool is_known) {
   if (socket_ != &socket) return;
   socket_ = nullptr;
-  if (!is_known && !is_announced_ && last_number_ == 0 && end_functions_.empty()) {
+  if (!is_known && !is_announced_ && last_number_ == 0 && groups_ == nullptr &&
+      end_functions_.empty()) {
     return end(Error(Code::cancelled, "its client has left"));
   }
   begin_waiting();
@@ -247,6 +312,7 @@ Result<void> Session::acknowledge(const Socket& socket, std::uint64_t number) {
   }
   forget_through(number);
   send_rest();
+  read_groups();
   return {};
 }
 
@@ -291,6 +357,7 @@ void Session::end(const Error& reason, bool has_moved) {
   ended_by_ = reason;
   end_waiting();
   while (!ring_.empty()) drop_oldest();
+  groups_.reset();
   // The table's reference may be the last one.
   detail::SessionTable& table = *std::exchange(table_, nullptr);
   const auto found = table.sessions_.find(secret_);

@@ -10,10 +10,11 @@
 //                bit 1, its handler has not begun
 //          7    1  zero
 //          8    8  call id: chosen by the caller, unique among its pending calls; 0 for one-way
-//                  requests only; of pushes, their number
+//                  requests only; of pushes, their number; of unfollow, the group
 //         16    8  method id of a request; of a push, the hash of the name of its message
 //         24    4  request: time left, in microseconds (0 = no deadline, at most 71 minutes);
-//                  reply: retry after, in milliseconds; window: bytes
+//                  reply: retry after, in milliseconds; window: bytes; push: the group that it is
+//                  news of, 0 for none
 //         28    4  extension size; of a request, a RequestExtension; of a reply or an item, a
 //                  ReplyExtension (wire.proto)
 //
@@ -72,6 +73,7 @@ enum class FrameType : std::uint8_t {
   push = 13,      // From a server: a message that nobody asked for, to the session of the client.
   push_gap = 14,  // From a server: the pushes up to this number that have not come are lost.
   push_ack = 15,  // From a client: it has received the pushes up to this number.
+  unfollow = 16,  // From a client: it wants no more news of this group.
 };
 
 struct FrameHeader {
@@ -115,7 +117,7 @@ void encode(const FrameHeader& header, std::span<std::byte, frame_header_size> o
 
 // Whether a frame of this type means something here. The others may be skipped: decode() refuses
 // those that may not.
-constexpr bool is_known(FrameType type) { return type <= FrameType::push_ack; }
+constexpr bool is_known(FrameType type) { return type <= FrameType::unfollow; }
 inline constexpr std::uint8_t may_be_skipped_bit = 0x80;
 
 // Fails with invalid_argument when type or sizes make no sense.

@@ -11,6 +11,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "framework/cluster/cluster_view.h"
+#include "framework/edge/detail/publication_pushes.h"
 #include "framework/edge/user.corolane.h"
 #include "framework/routing/detail/object_router.h"
 #include "net/crypto.h"
@@ -103,6 +104,7 @@ Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit)
   report.set_ring_count(static_cast<std::uint32_t>(statistics.ring_count));
   report.set_pushed_count(statistics.pushed_count);
   report.set_lost_count(statistics.lost_count);
+  report.set_group_count(static_cast<std::uint32_t>(statistics.group_count));
   const auto age = std::chrono::floor<std::chrono::milliseconds>(now() - statistics.begun_at);
   report.set_age_milliseconds(static_cast<std::uint64_t>(age.count()));
   if (visit.has_kick()) {
@@ -313,6 +315,10 @@ void SessionExchange::ended(const rpc::Session& session, const Error&) {
   if (is_closed_) return;
   add_fact(
       {.kind = Fact::Kind::has_ended, .user = session.principal().id, .place = place_of(session)});
+}
+
+Result<std::unique_ptr<rpc::PushSource>> SessionExchange::follow_again(const std::string& record) {
+  return PublicationPushes::make(router_, record);
 }
 
 void SessionExchange::acknowledged(const rpc::Session& session, std::uint64_t kept_number) {

@@ -94,6 +94,7 @@ class SessionExchange final : public SessionsBase, public rpc::SessionRegistry {
   Result<void> begin(rpc::Session& session) override;
   void begun(const rpc::Session& session) override;
   void arrived(const rpc::Session& session) override;
+  Result<std::unique_ptr<rpc::PushSource>> follow_again(const std::string& record) override;
   void acknowledged(const rpc::Session& session, std::uint64_t kept_number) override;
   void ended(const rpc::Session& session, const Error& reason) override;
 

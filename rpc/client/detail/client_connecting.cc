@@ -11,6 +11,7 @@
 #include "net/crypto.h"
 #include "rpc/client/detail/client_impl.h"
 #include "rpc/principal.h"
+#include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc {
 namespace {
@@ -214,8 +215,12 @@ void Client::Impl::opened(detail::ClientConnection& connection) {
   if (connection.session().empty()) {
     return options_.pushes->on_end(Error(Code::unimplemented, "the server keeps no sessions"));
   }
-  if (!connection.is_resumed()) received_push_ = 0;
+  if (!connection.is_resumed()) {
+    received_push_ = 0;
+    unfollowed_.clear();
+  }
   session_ = connection.session();
+  for (const std::uint32_t group : unfollowed_) connection.unfollow(group);
   options_.pushes->on_session(connection.is_resumed());
 }
 
@@ -229,8 +234,35 @@ void Client::Impl::pushed(detail::ClientConnection& connection, const Frame& fra
   const std::uint64_t lost_count = number - before - (is_gap ? 0 : 1);
   if (lost_count > 0) options_.pushes->on_gap(lost_count);
   if (is_gap) return;
+  if (frame.header.time != 0) return push_news(frame);
   options_.pushes->on_push(
       {.number = number, .type = frame.header.method_id, .bytes = frame.message});
+}
+
+void Client::Impl::push_news(const Frame& frame) {
+  static const std::uint64_t gap_type = method_id(GroupGap().GetTypeName());
+  static const std::uint64_t end_type = method_id(GroupEnd().GetTypeName());
+  const std::uint32_t group = frame.header.time;
+  const std::uint64_t type = frame.header.method_id;
+  if (type == end_type) {
+    unfollowed_.erase(group);
+    GroupEnd end;
+    // A reason that cannot be read is none.
+    end.ParseFromArray(frame.message.data(), static_cast<int>(frame.message.size()));
+    options_.pushes->on_group_end(group, Error(code_from_number(end.code()), end.reason()));
+  } else if (unfollowed_.contains(group)) {
+    return;
+  } else if (type == gap_type) {
+    options_.pushes->on_group_gap(group);
+  } else {
+    options_.pushes->on_push(
+        {.number = frame.header.call_id, .type = type, .group = group, .bytes = frame.message});
+  }
+}
+
+void Client::Impl::unfollow(std::uint32_t group) {
+  if (session_.empty() || !unfollowed_.insert(group).second) return;
+  if (current_ != nullptr) current_->unfollow(group);
 }
 
 std::uint64_t Push::type_of(const google::protobuf::MessageLite& message) {

@@ -208,6 +208,10 @@ Result<void> ClientConnection::on_open() {
   return {};
 }
 
+void ClientConnection::unfollow(std::uint32_t group) {
+  if (is_open()) append_text({.type = FrameType::unfollow, .call_id = group}, "");
+}
+
 // One acknowledgement for all pushes that have arrived at once.
 void ClientConnection::on_pause() {
   if (!std::exchange(owes_acknowledgement_, false)) return;

@@ -52,6 +52,9 @@ class ClientConnection final : public Connection {
                     google::protobuf::Message& reply, ReplyHeaders* reply_headers,
                     Deadline deadline, const std::string_view& extension);
 
+  // The session wants no more news of that group. Never suspends.
+  void unfollow(std::uint32_t group);
+
   // Sends the request of a streaming method; `call` receives the items and the end. Suspends while
   // there is no room. An error is marked: not_executed when nothing was sent, else maybe_executed.
   Result<std::uint64_t> open_stream(PendingCall& call, const Method& method,

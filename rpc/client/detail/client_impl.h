@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       CallOptions options);
   Result<void> wait_until_connected(Deadline deadline);
+  void unfollow(std::uint32_t group);
   void close();
 
   void see_connection(const std::function<void(const ConnectionView&)>& see) const {
@@ -96,6 +98,8 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void over(detail::ClientConnection& connection) override;
   void pushed(detail::ClientConnection& connection, const Frame& frame) override;
 
+  void push_news(const Frame& frame);
+
   const std::string& peer_name() const { return peer_names_[peer_]; }
   void try_next_peer() { peer_ = (peer_ + 1) % peers_.size(); }
   Duration delay_after(Duration first, Duration longest, int failed_count);
@@ -115,6 +119,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   const std::string requester_;
   std::string session_;  // Its secret; empty before the first connection, and without a session.
   std::uint64_t received_push_ = 0;
+  std::unordered_set<std::uint32_t> unfollowed_;  // Groups that the server has not ended yet.
   std::unique_ptr<detail::ClientConnection> current_;
   // Connections that take no new calls, but have tasks inside or are not lost yet.
   std::vector<std::unique_ptr<detail::ClientConnection>> old_;

@@ -202,9 +202,12 @@ void ServerConnection::take_session(const SessionTable::Found& found) {
 
 bool ServerConnection::send_push(const Session::Pushed& push) {
   // It would end the connection, and be sent again over the next one.
-  if (push.bytes.size() > handshake().peer_payload_bytes_max()) return send_gap(push.number);
-  return try_send_text({.type = FrameType::push, .call_id = push.number, .method_id = push.type},
-                       push.bytes)
+  if (push.bytes->size() > handshake().peer_payload_bytes_max()) return send_gap(push.number);
+  return try_send_text({.type = FrameType::push,
+                        .call_id = push.number,
+                        .method_id = push.type,
+                        .time = push.group},
+                       *push.bytes)
       .has_value();
 }
 
@@ -275,6 +278,10 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
     case FrameType::push_ack:
       if (session_ == nullptr) break;
       return host_.sessions().acknowledge(*session_, *this, frame.header.call_id);
+    case FrameType::unfollow:
+      if (session_ == nullptr) break;
+      session_->unfollow(static_cast<std::uint32_t>(frame.header.call_id));
+      return {};
     default:
       break;
   }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "rpc/server/detail/session_table.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/crypto.h"
+#include "rpc/server/detail/session_groups.h"
 #include "rpc/session_registry.h"
 
 namespace corolane::rpc::detail {
@@ -28,6 +31,13 @@ constexpr std::size_t fetch_count_max = 1'000;
 // may have left it on one after the other.
 constexpr int hop_count_max = 8;
 
+// Sessions that are pushed news in one turn of the loop: about a millisecond of work.
+constexpr std::size_t news_count_max = 256;
+
+// How long the sources of a session that has moved are kept: longer than a login takes to take it
+// over.
+constexpr Duration parting_time = fetch_time_max + 1s;
+
 std::string_view secret_of(std::string_view token) {
   return token.substr(0, SessionTable::secret_bytes);
 }
@@ -41,6 +51,14 @@ std::string arrival_key(std::string_view secret, std::string_view principal) {
 }
 
 }  // namespace
+
+SessionTable::SessionTable(const SessionOptions& options, SessionRegistry* registry)
+    : options_(options),
+      registry_(registry),
+      departures_({.count_max = options.count_max,
+                   .time_max = patiences_per_departure * Duration(options.patience)}) {}
+
+SessionTable::~SessionTable() { stop(Error(Code::unavailable, "the server stops")); }
 
 bool SessionTable::may_be_elsewhere(std::string_view token) {
   if (token.empty()) return false;
@@ -187,6 +205,13 @@ SessionRecord SessionTable::depart(Session& session, const SessionClaim& claim) 
                    .attempt = claim.attempt(),
                    .record = record.SerializeAsString()});
   ++counts_.departed_count;
+  if (session.groups_ != nullptr) {
+    session.groups_->part();
+    if (parting_.empty()) {
+      coroutine::Scheduler::current().timers().arm(parting_alarm_, Deadline::after(parting_time));
+    }
+    parting_.push_back({.due = now() + parting_time, .groups = std::move(session.groups_)});
+  }
   session.is_announced_ = false;
   session.end(Error(Code::aborted, "its client has resumed it on another server"),
               /*has_moved=*/true);
@@ -251,8 +276,43 @@ std::string SessionTable::token_of(const Session& session) const {
   return registry_ == nullptr ? session.secret_ : session.secret_ + registry_->home();
 }
 
+SessionTable::Alarm::Alarm(SessionTable& table, void (SessionTable::*run)())
+    : Timer([](Timer& timer) {
+        auto& alarm = static_cast<Alarm&>(timer);
+        (alarm.table_.*alarm.run_)();
+      }),
+      table_(table),
+      run_(run) {}
+
+void SessionTable::has_news(Session& session) {
+  if (std::exchange(session.is_noted_, true)) return;
+  with_news_.push_back(session.number());
+  if (pushing_news_.is_armed()) return;
+  coroutine::Scheduler::current().timers().arm(pushing_news_, Deadline::passed());
+}
+
+// Those that have news meanwhile come in the next turn.
+void SessionTable::push_news() {
+  for (std::size_t left = std::min(with_news_.size(), news_count_max); left > 0; --left) {
+    const std::shared_ptr<Session> session = find(with_news_.front());
+    with_news_.pop_front();
+    if (session == nullptr) continue;
+    session->is_noted_ = false;
+    session->read_groups();
+  }
+  if (with_news_.empty() || pushing_news_.is_armed()) return;
+  coroutine::Scheduler::current().timers().arm(pushing_news_, Deadline::passed());
+}
+
+void SessionTable::part() {
+  while (!parting_.empty() && parting_.front().due <= now()) parting_.pop_front();
+  if (parting_.empty()) return;
+  coroutine::Scheduler::current().timers().arm(parting_alarm_, Deadline::at(parting_.front().due));
+}
+
 void SessionTable::stop(const Error& reason) {
   fetching_.cancel_and_join();
+  parting_.clear();
   while (!sessions_.empty()) sessions_.begin()->second->end(reason);
 }
 
@@ -260,6 +320,7 @@ SessionCounts SessionTable::statistics() const {
   SessionCounts statistics = counts_;
   statistics.session_count = sessions_.size();
   statistics.ring_bytes = ring_bytes_;
+  statistics.group_count = group_count_;
   statistics.connected_count = sessions_.size() - waiting_.size();
   return statistics;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include "coroutine/base/result.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
+#include "coroutine/timer_wheel.h"
 #include "rpc/principal.h"
 #include "rpc/server/detail/session_departures.h"
 #include "rpc/session.h"
@@ -28,6 +30,8 @@ class SessionRegistry;
 
 namespace corolane::rpc::detail {
 
+class SessionGroups;
+
 class SessionTable {
  public:
   // 128 random bits: whoever knows them, and is the same principal, may resume.
@@ -38,12 +42,8 @@ class SessionTable {
   static constexpr int patiences_per_departure = 2;
 
   // `registry` outlives it; null: there are no other servers.
-  SessionTable(const SessionOptions& options, SessionRegistry* registry)
-      : options_(options),
-        registry_(registry),
-        departures_({.count_max = options.count_max,
-                     .time_max = patiences_per_departure * Duration(options.patience)}) {}
-  ~SessionTable() { stop(Error(Code::unavailable, "the server stops")); }
+  SessionTable(const SessionOptions& options, SessionRegistry* registry);
+  ~SessionTable();
   SessionTable(const SessionTable&) = delete;
   SessionTable& operator=(const SessionTable&) = delete;
 
@@ -92,6 +92,10 @@ class SessionTable {
     return session.judge(call_count, bytes, time);
   }
 
+  // Groups of the session have news, for which it looks in one of the next turns of the loop: with
+  // thousands of them, other work comes in between. May be called while a source changes.
+  void has_news(Session& session);
+
   // Ends all sessions, and the connections of those that have one. Suspends while any is on its
   // way.
   void stop(const Error& reason);
@@ -100,6 +104,23 @@ class SessionTable {
 
  private:
   friend class rpc::Session;
+  friend class SessionGroups;
+
+  // Runs a function of its owner.
+  class Alarm final : public coroutine::Timer {
+   public:
+    Alarm(SessionTable& table, void (SessionTable::*run)());
+
+   private:
+    SessionTable& table_;
+    void (SessionTable::* const run_)();
+  };
+  // The groups of a session that has moved. Until its next server follows them, what they come from
+  // stays in use, and keeps its latest.
+  struct Parting {
+    TimePoint due;
+    std::unique_ptr<SessionGroups> groups;
+  };
 
   Result<void> bring(std::string_view token, const Principal& principal);
   Result<SessionAnswer> ask(const std::string& home, const SessionClaim& claim, Deadline deadline);
@@ -109,6 +130,8 @@ class SessionTable {
   void remember_end(const Session& session, const Error& reason);
   SessionRecord depart(Session& session, const SessionClaim& claim);
   void make_room();
+  void push_news();
+  void part();
 
   const SessionOptions options_;
   SessionRegistry* const registry_;
@@ -119,6 +142,11 @@ class SessionTable {
   std::unordered_map<std::string, std::shared_ptr<coroutine::Event>> arriving_;
   SessionDepartures departures_;
   std::size_t ring_bytes_ = 0;
+  std::size_t group_count_ = 0;          // Of all sessions.
+  std::deque<std::uint64_t> with_news_;  // Sessions, by number.
+  std::deque<Parting> parting_;          // The first one is due first.
+  Alarm pushing_news_{*this, &SessionTable::push_news};
+  Alarm parting_alarm_{*this, &SessionTable::part};
   SessionCounts counts_;  // Of what has happened.
   coroutine::TaskGroup fetching_;
 };

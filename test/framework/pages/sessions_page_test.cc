@@ -87,6 +87,7 @@ TEST_F(SessionsPageTest, SessionsAreShownWithTheirUsersAndRings) {
   EXPECT_GT(away["ring_bytes"], 0);
   EXPECT_EQ(away["pushed"], 1);
   EXPECT_EQ(away["lost"], 0);
+  EXPECT_EQ(away["groups"], 0);
   EXPECT_NEAR(away["age_seconds"].get<double>(), 2.0, 0.1);
   const Json& here = page["sessions"][1];
   EXPECT_EQ(here["user"], "bob");
