@@ -11,6 +11,7 @@ HEADER = struct.Struct("<IBBBBQQII")
 HELLO_MAGIC = 0x454E414C4F524F43
 TYPES = (
     "_ hello request reply cancel bye auth item window ping pong go_away end push push_gap push_ack"
+    " unfollow"
 ).split()
 NOT_EXECUTED = 2
 RESOURCE_EXHAUSTED = 8

@@ -111,6 +111,23 @@ class RawPeer {
     return "another frame";
   }
 
+  // "1: text" is news of group 1.
+  std::string receive_news() {
+    const auto frame = receive(std::chrono::seconds(1));
+    if (!frame) return "nothing";
+    if (frame->header.type != rpc::FrameType::push) return "another frame";
+    const std::string group = std::to_string(frame->header.time) + ": ";
+    if (frame->header.method_id == rpc::method_id("corolane.rpc.GroupGap")) return group + "gap";
+    if (frame->header.method_id == rpc::method_id("corolane.rpc.GroupEnd")) {
+      rpc::GroupEnd end;
+      check(end.ParseFromString(frame->message), "the server tells an end");
+      return group + "ended " + Error(code_from_number(end.code()), end.reason()).to_string();
+    }
+    EchoRequest echo;
+    check(echo.ParseFromString(frame->message), "the server pushes what the test says");
+    return group + echo.text();
+  }
+
   // The reason why the server closes; skips other frames.
   Error receive_bye() {
     while (auto received = receive()) {

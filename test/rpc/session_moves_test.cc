@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "coroutine/testing/matchers.h"
 #include "net/testing/network.h"
 #include "rpc/client/client.h"
+#include "rpc/push_source.h"
 #include "rpc/server/detail/session_departures.h"
 #include "rpc/server/server.h"
 #include "rpc/session_moves.pb.h"
@@ -57,6 +59,9 @@ class SessionMovesTest : public testing::Test {
     void arrived(const Session& session) override {
       EXPECT_TRUE(session.has_begun());
       test_.heard_.push_back("arrived " + session.principal().id + " at " + home());
+    }
+    Result<std::unique_ptr<PushSource>> follow_again(const std::string& record) override {
+      return test_.follow_again(record);
     }
     void acknowledged(const Session& session, std::uint64_t kept_number) override {
       test_.heard_.push_back("acknowledged " + std::to_string(kept_number) + " of " +
@@ -126,6 +131,36 @@ class SessionMovesTest : public testing::Test {
     return answer;
   }
 
+  // Says "a", "aa" and so on; its record is the last that it has said.
+  class Growing final : public PushSource {
+   public:
+    Growing(SessionMovesTest& test, std::string said) : test_(test), said_(std::move(said)) {
+      ++test_.source_count_;
+    }
+    ~Growing() override { --test_.source_count_; }
+    Result<std::optional<News>> poll() override {
+      if (said_.size() >= test_.growth_) return std::optional<News>();
+      return std::optional(News::of(test::make_echo(said_ += 'a')));
+    }
+    void when_readable(std::function<void()> note) override {
+      if (said_.size() < test_.growth_) return note();
+      test_.notes_.push_back(std::move(note));
+    }
+    std::string record() const override { return said_; }
+
+   private:
+    SessionMovesTest& test_;
+    std::string said_;
+  };
+  Result<std::unique_ptr<PushSource>> follow_again(const std::string& record) {
+    if (is_lost_) return Error(Code::unimplemented, "no such source here");
+    return std::unique_ptr<PushSource>(std::make_unique<Growing>(*this, record));
+  }
+  void grow_to(std::size_t growth) {
+    growth_ = growth;
+    for (const auto& note : std::exchange(notes_, {})) note();
+  }
+
   // A connection of that principal to a server, which has answered its hello. Suspends.
   test::RawPeer open(std::size_t index, const std::string& session = "",
                      std::uint64_t received_push = 0, const std::string& principal = "alice") {
@@ -165,6 +200,10 @@ class SessionMovesTest : public testing::Test {
   std::vector<std::string> heard_;  // By the registries.
   std::optional<Error> refusal_;
   Duration begin_time_ = 1ms;
+  std::size_t growth_ = 0;  // How far the sources have grown.
+  std::size_t source_count_ = 0;
+  std::vector<std::function<void()>> notes_;
+  bool is_lost_ = false;
 };
 
 TEST_F(SessionMovesTest, ASessionMovesToTheServerThatItsClientReaches) {
@@ -195,6 +234,45 @@ TEST_F(SessionMovesTest, ASessionMovesToTheServerThatItsClientReaches) {
   EXPECT_EQ(counts(1).arrived_count, 1u);
   EXPECT_EQ(counts(0).session_count, 0u);
   EXPECT_EQ(counts(1).session_count, 1u);
+}
+
+TEST_F(SessionMovesTest, ASessionContinuesItsGroupsWhereItMoves) {
+  auto before = open(0);
+  call(before);
+  EXPECT_EQ(places_[0].session->follow(std::make_unique<Growing>(*this, "")), 1u);
+  grow_to(2);
+  EXPECT_EQ(before.receive_news(), "1: a");
+  EXPECT_EQ(before.receive_news(), "1: aa");
+
+  auto after = open(1, hello_.session(), /*received_push=*/1);
+  EXPECT_EQ(after.receive_news(), "1: aa");
+  grow_to(3);
+  EXPECT_EQ(after.receive_news(), "1: aaa");
+  EXPECT_EQ(after.receive_news(), "nothing");
+  call(after);
+  EXPECT_EQ(places_[1].session->follow(std::make_unique<Growing>(*this, "aa")), 2u);
+  EXPECT_EQ(after.receive_news(), "2: aaa");
+}
+
+TEST_F(SessionMovesTest, TheSourcesOfASessionThatHasMovedAreKeptForAMoment) {
+  auto before = open(0);
+  call(before);
+  EXPECT_TRUE(places_[0].session->follow(std::make_unique<Growing>(*this, "")));
+  auto after = open(1, hello_.session());
+  EXPECT_EQ(source_count_, 2u);
+  EXPECT_TRUE(coroutine::sleep_for(4s));
+  EXPECT_EQ(source_count_, 1u);
+  EXPECT_EQ(counts(0).group_count, 0u);
+  EXPECT_EQ(counts(1).group_count, 1u);
+}
+
+TEST_F(SessionMovesTest, AGroupThatCannotBeFollowedWhereTheSessionMovesEnds) {
+  auto before = open(0);
+  call(before);
+  EXPECT_TRUE(places_[0].session->follow(std::make_unique<Growing>(*this, "")));
+  is_lost_ = true;
+  auto after = open(1, hello_.session());
+  EXPECT_EQ(after.receive_news(), "1: ended unimplemented: no such source here");
 }
 
 TEST_F(SessionMovesTest, AClientThatHasNotHeardOfTheMoveIsFoundAgain) {

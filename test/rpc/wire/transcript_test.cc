@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <deque>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +24,7 @@
 #include "coroutine/task.h"
 #include "net/crypto.h"
 #include "rpc/http/json.h"
+#include "rpc/push_source.h"
 #include "rpc/server/server.h"
 #include "rpc/session.h"
 #include "rpc/stream.h"
@@ -37,9 +40,9 @@ using nlohmann::json;
 using rpc::FrameHeader;
 using rpc::FrameType;
 
-constexpr std::array<const char*, 16> frame_type_names = {
-    "",       "hello", "request", "reply",   "cancel", "bye",  "auth",     "item",
-    "window", "ping",  "pong",    "go_away", "end",    "push", "push_gap", "push_ack"};
+constexpr std::array<const char*, 17> frame_type_names = {
+    "",     "hello", "request", "reply", "cancel", "bye",      "auth",     "item",    "window",
+    "ping", "pong",  "go_away", "end",   "push",   "push_gap", "push_ack", "unfollow"};
 
 struct Transcript {
   std::string name;
@@ -192,6 +195,36 @@ class TranscriptTalk final : public TalkBase {
   }
 };
 
+// What is said in a group; null is lost.
+struct Said {
+  std::deque<rpc::News> news;
+  std::function<void()> note;
+
+  void add(rpc::News next) {
+    news.push_back(std::move(next));
+    if (note != nullptr) std::exchange(note, nullptr)();
+  }
+};
+
+class SaidSource final : public rpc::PushSource {
+ public:
+  explicit SaidSource(Said& said) : said_(said) {}
+  Result<std::optional<rpc::News>> poll() override {
+    if (said_.news.empty()) return std::optional<rpc::News>();
+    rpc::News next = std::move(said_.news.front());
+    said_.news.pop_front();
+    return std::optional(std::move(next));
+  }
+  void when_readable(std::function<void()> note) override {
+    said_.note = std::move(note);
+    if (!said_.news.empty()) std::exchange(said_.note, nullptr)();
+  }
+  std::string record() const override { return {}; }
+
+ private:
+  Said& said_;
+};
+
 // Plays one transcript against a server of its own.
 class Replay {
  public:
@@ -225,6 +258,12 @@ class Replay {
         stream_ = network_.connect({"server", 1}, Deadline::after(1s)).value();
       } else if (does.starts_with("push ")) {
         ASSERT_TRUE(session_->push(make_echo(does.substr(5))));
+      } else if (does == "follow") {
+        ASSERT_TRUE(session_->follow(std::make_unique<SaidSource>(said_)));
+      } else if (does.starts_with("say ")) {
+        said_.add(rpc::News::of(make_echo(does.substr(4))));
+      } else if (does == "lose") {
+        said_.add({});
       } else if (does == "stop") {
         stop_ = coroutine::spawn("stop", [this] { return server_.stop(Deadline::after(5s)); });
       } else if (step["from"] == "client") {
@@ -286,6 +325,7 @@ class Replay {
   std::shared_ptr<rpc::Session> session_;
   sim::SimulatedNetwork network_;
   EchoService echo_;
+  Said said_;
   TranscriptTalk talk_;
   rpc::Server server_{network_,
                       {.sessions = {.ring_count_max = transcript_.server.value("ring_count_max",
