@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "coroutine/base/deadline.h"
+#include "framework/edge/follow.h"
+#include "rpc/session.h"
 
 namespace corolane::services::chess {
 namespace {
@@ -110,6 +112,22 @@ Result<void> ChessService::watch(const WatchRequest& request, rpc::Writer<GameSt
     if (auto written = out.write(state); !written) return written;
     if (state.outcome() != "unfinished") return {};
   }
+}
+
+Result<FollowReply> ChessService::follow(const FollowRequest& request, rpc::Context& context) {
+  auto game = game_of(request.game());
+  if (!game) return game.error();
+  auto group = framework::follow(context, game->subscribe());
+  if (!group) return group.error();
+  auto seen = game->look({});
+  if (!seen) {
+    context.session()->unfollow(*group);
+    return seen.error();
+  }
+  FollowReply reply;
+  reply.set_group(*group);
+  *reply.mutable_state() = std::move(*seen->mutable_state());
+  return reply;
 }
 
 Result<SeekReply> ChessService::seek(const SeekRequest& request, rpc::Context& context) {

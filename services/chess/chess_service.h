@@ -26,6 +26,7 @@ class ChessService : public ChessBase {
   Result<ClaimDrawReply> claim_draw(const ClaimDrawRequest& request,
                                     rpc::Context& context) override;
   Result<LookReply> look(const LookRequest& request, rpc::Context& context) override;
+  Result<FollowReply> follow(const FollowRequest& request, rpc::Context& context) override;
   Result<void> watch(const WatchRequest& request, rpc::Writer<GameState>& out,
                      rpc::Context& context) override;
   Result<SeekReply> seek(const SeekRequest& request, rpc::Context& context) override;

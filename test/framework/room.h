@@ -11,6 +11,7 @@
 
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
+#include "framework/edge/follow.h"
 #include "test/framework/room.corolane.h"
 
 namespace corolane::test {
@@ -140,6 +141,17 @@ class WatchService : public WatchBase {
       }
       if (auto written = out.write(news); !written) return written;
     }
+  }
+  Result<FollowReply> follow(const WatchRequest& request, rpc::Context& context) override {
+    RoomClient room(router_, request.room());
+    auto group = framework::follow(context, room.subscribe());
+    if (!group) return group.error();
+    auto picture = room.look({});
+    if (!picture) return picture.error();
+    FollowReply reply;
+    reply.set_group(*group);
+    *reply.mutable_picture() = *std::move(picture);
+    return reply;
   }
 
  private:

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,12 +17,12 @@
 #include <vector>
 
 #include "coroutine/task.h"
-#include "coroutine/testing/random.h"
 #include "framework/edge/user.h"
 #include "framework/node/node.h"
 #include "framework/testing/cluster.h"
 #include "rpc/client/client.h"
 #include "test/framework/counter.h"
+#include "test/framework/testing/weather.h"
 #include "test/framework/user_door.h"
 
 namespace corolane::sim {
@@ -32,8 +31,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 
-constexpr std::size_t fleet_size = 4;
-constexpr std::size_t fleet_edge_count = 2;
 constexpr int user_count = 5;
 
 // Even values are pushed, odd ones for good.
@@ -111,58 +108,13 @@ class Player final : public rpc::PushSink {
   bool is_told_ = true;  // That something may be missing before the next one.
 };
 
-class Weather {
- public:
-  Weather(SimulatedCluster& cluster, std::uint64_t seed) : cluster_(cluster), dice_(seed) {}
-
-  void strike() {
-    const std::size_t node = dice_.below(fleet_size);
-    switch (dice_.below(7)) {
-      case 0:
-        cluster_.crash(node);
-        cluster_.run_for(dice_.below(3'000) * 1ms);
-        cluster_.restart(node);
-        break;
-      case 1:
-        cluster_.stop(node);
-        cluster_.run_until([&] { return !cluster_.is_running(node); }, 30s);
-        cluster_.restart(node);
-        break;
-      case 2:
-        cluster_.pause(node, dice_.below(9'000) * 1ms);
-        break;
-      case 3:
-        cluster_.partition({node}, {(node + 1) % fleet_size, (node + 2) % fleet_size});
-        cluster_.run_for(dice_.below(8'000) * 1ms);
-        cluster_.heal();
-        break;
-      case 4:
-        for (std::size_t other = 0; other < fleet_size; ++other) {
-          if (other == node) continue;
-          cluster_.fabric().reset_one(cluster_.node_host(node), cluster_.node_host(other));
-        }
-        break;
-      default:
-        for (int i = 0; i < 6; ++i) {
-          cluster_.fabric().reset_one(cluster_.client_host(), cluster_.node_host(node));
-        }
-        break;
-    }
-    cluster_.run_for(dice_.below(2'000) * 1ms);
-  }
-
- private:
-  SimulatedCluster& cluster_;
-  test::Random dice_;
-};
-
 // Returns what was violated.
 std::vector<std::string> play(std::uint64_t seed) {
   std::vector<std::unique_ptr<Player>> players;
   std::vector<std::unique_ptr<rpc::Client>> clients;
   bool is_over = false;
   SimulatedCluster cluster(
-      {.seed = seed, .nodes = fleet_size, .edges = fleet_edge_count, .shards = {}},
+      {.seed = seed, .nodes = Weather::node_count, .edges = Weather::edge_count, .shards = {}},
       [](framework::Node& node) {
         node.set_login([](std::string_view token, const rpc::LoginPeer&) {
           return Result<rpc::Principal>({.id = std::string(token)});
@@ -223,11 +175,7 @@ std::vector<std::string> play(std::uint64_t seed) {
 }
 
 TEST(UsersFaultsTest, WhatWasPromisedComesOrIsToldToBeLost) {
-  const char* const text = std::getenv("USERS_SEEDS");  // "from to", to look for more.
-  const std::string seeds = text == nullptr ? "1 4" : text;
-  char* end = nullptr;
-  const std::uint64_t first = std::strtoull(seeds.c_str(), &end, 10);
-  const std::uint64_t last = std::strtoull(end, nullptr, 10);
+  const auto [first, last] = seeds_to_play("USERS_SEEDS");
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     EXPECT_THAT(play(seed), IsEmpty()) << "seed " << seed;
   }
