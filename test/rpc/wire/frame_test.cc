@@ -110,7 +110,7 @@ TEST(FrameTest, MethodIdIsFnv1a) {
 }
 
 TEST(FrameTest, UnknownTypeIsAnError) {
-  for (const int type : {0, 16, 127}) {
+  for (const int type : {0, 17, 127}) {
     Bytes bytes = encoded({.type = FrameType::request});
     bytes[4] = static_cast<std::byte>(type);
     FrameHeader header;
