@@ -32,6 +32,7 @@
 #include "framework/telemetry/detail/log_loan.h"
 #include "framework/telemetry/otlp_json.h"
 #include "framework/telemetry/telemetry.h"
+#include "net/http/http_files.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
@@ -105,6 +106,7 @@ Shard::Surroundings Node::surroundings() {
           .store_health = *store_health_,
           .client_connections = client_connections_,
           .login = login_,
+          .files = files_,
           .pages = *pages_,
           .wall_clock = parts_->wall_clock,
           .witness = parts_->witness};

@@ -246,6 +246,7 @@ class Node {
   Result<void> leave_objects_to_others();
   Result<void> open_exports();
   Result<void> open_stores();
+  Result<void> read_files();
   Result<void> open_shards();
   Result<void> check_reach_of_clients();
   Result<void> join_cluster();
@@ -285,7 +286,8 @@ class Node {
   std::vector<ObjectType> distant_types_;  // Hosted by other nodes, since this one is an edge.
   bool has_users_ = false;
   rpc::Login login_;
-  std::string shared_key_;  // That of the cluster; read by start().
+  std::string shared_key_;                       // That of the cluster; read by start().
+  std::unique_ptr<const net::HttpFiles> files_;  // For browsers; read by start().
   std::vector<std::function<void(Shard&)>> make_services_;
   std::vector<std::unique_ptr<rpc::Service>> single_services_;  // Until start().
   bool has_single_services_ = false;

@@ -260,6 +260,9 @@ void describe(config::Section& section, ClientsConfig& value) {
                 "Whether the services are served over HTTP, too (JSON, Connect protocol): on is at "
                 "the port of `listen`, address:port is at a port of its own.",
                 config::where(check_http, "on, off or address:port"));
+  section.field("files", value.files,
+                "A folder whose files browsers get over HTTP: / is its index.html. They are read "
+                "when the node starts, and need no login. Empty: none.");
   section.field("websocket", value.websocket,
                 "Whether the services are served to browsers by WebSocket, too, at the port of "
                 "`listen`.");
@@ -307,6 +310,10 @@ void describe(config::Section& section, ClientsConfig& value) {
                 config::between(std::chrono::seconds(1), std::chrono::hours(1)));
   section.field("login", value.login, "How clients prove who they are.");
   section.field("tls", value.tls, "TLS for clients, version 1.2 or later.");
+  section.rule({"files", "http"}, [&value]() -> Result<void> {
+    if (value.files.empty() || value.http != "off") return {};
+    return invalid("files are served over HTTP, which is off: set node.clients.http to on");
+  });
   section.rule({"login.certificate", "login.jwt_issuer", "login.jwt_audience"},
                [&value] { return check_login(value); });
 }

@@ -83,6 +83,8 @@ struct ClientsConfig {
   std::string listen = "127.0.0.1:8460";
   // Where the services are served over HTTP as well: "on" the same port, or on one of its own.
   std::string http = "off";
+  // A folder whose files browsers get over HTTP, at paths that are no services; empty: none.
+  std::string files = {};
   // Whether browsers may connect by WebSocket, at the port of `listen`.
   bool websocket = true;
   // Whether long messages of WebSockets are compressed when the browser can as well.

@@ -31,6 +31,7 @@
 #include "framework/store/store.h"
 #include "framework/telemetry/version.h"
 #include "framework/wire/objects.pb.h"
+#include "net/http/http_files.h"
 #include "rpc/server/server.h"
 
 namespace corolane::framework {
@@ -83,6 +84,7 @@ Result<void> Node::start() {
   }
   Result<void> ready = open_exports();
   if (ready) ready = open_stores();
+  if (ready) ready = read_files();
   if (ready) ready = open_shards();
   if (ready) ready = check_reach_of_clients();
   if (ready) ready = join_cluster();
@@ -169,6 +171,17 @@ Result<void> Node::open_stores() {
   if (parts_->store != nullptr || detail::is_one_for_all(config_.store.kind)) {
     shared_store_ = std::move(store);
   }
+  return {};
+}
+
+Result<void> Node::read_files() {
+  const std::string& folder = config_.clients.files;
+  if (folder.empty()) return {};
+  auto files = net::HttpFiles::read(folder);
+  if (!files) {
+    return Error(files.error().code(), "node.clients.files: " + files.error().message());
+  }
+  files_ = std::make_unique<const net::HttpFiles>(*std::move(files));
   return {};
 }
 

@@ -23,6 +23,7 @@
 #include "framework/routing/detail/push_service.h"
 #include "framework/store/detail/store_gate.h"
 #include "framework/telemetry/telemetry.h"
+#include "net/http/http_files.h"
 #include "net/http/http_server.h"
 #include "rpc/client/client.h"
 #include "rpc/http/http_face.h"
@@ -252,6 +253,7 @@ Result<net::Endpoint> Shard::listen_for_http(const net::Endpoint& endpoint, bool
                                            .login = client_login(),
                                            .origins = clients.origins,
                                            .lists_services = clients.reflection,
+                                           .files = surroundings_.files.get(),
                                            .request_bytes_max = clients.request_size_max.count});
   http_server_ = std::make_unique<net::HttpServer>(
       client_door_->http(), *http_face_,

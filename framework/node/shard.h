@@ -33,6 +33,7 @@ class Scheduler;
 }
 namespace corolane::net {
 class ConnectionBound;
+class HttpFiles;
 class HttpServer;
 class Network;
 }  // namespace corolane::net
@@ -92,6 +93,8 @@ class Shard {
     net::ConnectionBound& client_connections;
     // The program's login of clients; may be empty.
     const rpc::Login& login;
+    // Of the folder that the configuration names, read before the shards listen; null: none.
+    const std::unique_ptr<const net::HttpFiles>& files;
     // For other nodes.
     const detail::NodePages& pages;
     // The clock that objects read.

@@ -26,4 +26,16 @@ std::string_view HttpRequest::query(std::string_view key) const {
 
 std::string_view HttpRequest::header(std::string_view name) const { return headers.find(name); }
 
+bool is_listed(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    std::string_view each = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), each.size() + 1));
+    each = each.substr(0, each.find(';'));
+    while (each.starts_with(' ')) each.remove_prefix(1);
+    while (each.ends_with(' ')) each.remove_suffix(1);
+    if (is_same_name(each, word)) return true;
+  }
+  return false;
+}
+
 }  // namespace corolane::net

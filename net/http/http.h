@@ -60,6 +60,10 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
+// Whether the list of a header, such as "br;q=1.0, gzip;q=0.8", has a word. A weight of zero, which
+// forbids it, is rare enough to send what such a client may have to refuse.
+bool is_listed(std::string_view list, std::string_view word);
+
 // Sends one request on a new connection and reads the response. Suspends. A status of 400 or more
 // is a response, not an Error. Fails with invalid_argument when the request cannot be written as
 // HTTP, with resource_exhausted when the response is above the limits, and as connect_to() and

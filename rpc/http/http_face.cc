@@ -73,6 +73,9 @@ void HttpFace::Impl::begin(net::HttpExchange& exchange) {
   const net::HttpRequest& request = exchange.request();
   net::HttpResponse& response = exchange.response();
   if (answer_to_preflight(request, response)) return exchange.answer_at_once();
+  if (options_.files != nullptr && options_.files->answer(request, response)) {
+    return exchange.answer_at_once();
+  }
   if (request.path() == "/" && options_.lists_services) {
     list(request, response);
     return exchange.answer_at_once();

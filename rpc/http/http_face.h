@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "net/http/http_exchange.h"
+#include "net/http/http_files.h"
 #include "rpc/server/server.h"
 
 namespace corolane::rpc {
@@ -50,6 +51,9 @@ class HttpFace final : public net::HttpService {
     std::vector<std::string> origins = {};
     // Whether `GET /` lists the services.
     bool lists_services = true;
+    // What browsers get at other paths, and at `/` before the list; outlives the face. Null:
+    // nothing.
+    const net::HttpFiles* files = nullptr;
     // The maximum size of a request that was compressed with gzip; net::HttpOptions::body_bytes_max
     // bounds the others.
     std::size_t request_bytes_max = net::HttpOptions{}.body_bytes_max;

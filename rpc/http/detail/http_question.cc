@@ -91,21 +91,7 @@ Result<bool> is_gzip(std::string_view coding) {
                                         "\" is not supported, only gzip and identity");
 }
 
-// Whether a list such as "br;q=1.0, gzip;q=0.8" has a word. A weight of zero, which forbids it, is
-// rare enough to send what such a client may have to refuse.
-bool accepts(std::string_view list, std::string_view wanted) {
-  while (!list.empty()) {
-    std::string_view word = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), word.size() + 1));
-    word = word.substr(0, word.find(';'));
-    while (word.starts_with(' ')) word.remove_prefix(1);
-    while (word.ends_with(' ')) word.remove_suffix(1);
-    if (net::is_same_name(word, wanted)) return true;
-  }
-  return false;
-}
-
-bool accepts_gzip(std::string_view list) { return accepts(list, "gzip"); }
+bool accepts_gzip(std::string_view list) { return net::is_listed(list, "gzip"); }
 
 // /package.Service/Method?connect=v1&encoding=json&message=%7B%7D
 Result<Question> question_of_get(const net::HttpRequest& request, const Method& method,
@@ -199,7 +185,7 @@ bool read_question(const net::HttpRequest& request, const Method& method, Questi
                    std::string& got, net::HttpResponse& response) {
   Result<bool> is_read = true;
   if (request.method == "GET" && may_get(method)) {
-    if (method.is_stream() && !accepts(request.header("Accept"), events_type)) {
+    if (method.is_stream() && !net::is_listed(request.header("Accept"), events_type)) {
       answer_with(Error(Code::unknown, std::string(method.full_name) +
                                            " is a stream: GET reads it with the header Accept: " +
                                            std::string(events_type)),
