@@ -5,13 +5,14 @@
 //   class Hits final : public rpc::PushSource {
 //    public:
 //     explicit Hits(Match& match) : match_(match), next_(match.hits.size()) {}
+//     ~Hits() override { match_.notes.erase(this); }
 //     Result<std::optional<rpc::News>> poll() override {
 //       if (next_ == match_.hits.size()) return std::optional<rpc::News>();
 //       return std::optional(rpc::News::of(match_.hits[next_++]));
 //     }
 //     void when_readable(std::function<void()> note) override {
 //       if (next_ < match_.hits.size()) return note();
-//       match_.notes.push_back(std::move(note));
+//       match_.notes[this] = std::move(note);
 //     }
 //     std::string record() const override { return {}; }
 //

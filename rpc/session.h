@@ -65,6 +65,8 @@ struct SessionOptions {
   // its own oldest.
   std::size_t count_max = 100'000;
   std::size_t bytes_max = std::size_t{64} << 20;
+  // The groups that they all follow.
+  std::size_t group_count_max = 200'000;
   // How much one client may ask for, over all its connections; 0: no limit. A second's worth may
   // come at once. Above that the client is slowed: nothing more of it is read until it is within
   // the rate. What has come in spite of that, more than a second's worth, is refused; a client that
@@ -172,9 +174,11 @@ class Session final : private coroutine::Timer {
   // follows the group wherever it moves, until the source ends, the client unfollows it, or the
   // session ends. Never suspends. The news wait while half the ring is full, so they take no other
   // push its place; what the source drops meanwhile is told as a gap of the group. Fails with
-  // unavailable when the session has ended, and with resource_exhausted when it follows 64 groups.
+  // unavailable when the session has ended, and with resource_exhausted when it follows 64 groups,
+  // or all sessions of the server follow too many.
   Result<std::uint32_t> follow(std::unique_ptr<PushSource> source);
-  // Its client is told that the group ends (cancelled). Ignores a group that it does not follow.
+  // Its client is told that the group ends (cancelled), also when it has ended before. Ignores a
+  // number that no group has had.
   void unfollow(std::uint32_t group);
   // A sender that repeats what may have been lost stamps it: a stamp, or an earlier one of its
   // source, is noted once.

@@ -6,7 +6,10 @@
 //     auto group = follow(call, room.subscribe());
 //     if (!group) return group.error();
 //     auto picture = room.look({});
-//     if (!picture) return picture.error();
+//     if (!picture) {
+//       call.session()->unfollow(*group);  // The client does not know of it.
+//       return picture.error();
+//     }
 //     EnterReply reply;
 //     reply.set_group(*group);
 //     *reply.mutable_picture() = *std::move(picture);
@@ -40,8 +43,8 @@ Result<std::uint32_t> follow(rpc::Context& call, Broadcast::Reader reader,
 
 }  // namespace detail
 
-// Returns the number of the group, for the reply, once the object is found: what is seen of it
-// afterwards is followed without a hole. Publications that such a picture includes may come, too.
+// Returns the number of the group, for the reply. What is seen of the object afterwards is followed
+// without a hole. Publications that such a picture includes may come, too.
 // Suspends. Fails with failed_precondition when the client keeps no session, with
 // resource_exhausted when that follows 64 groups, and as Subscription::next().
 template <typename T>

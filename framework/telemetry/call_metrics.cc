@@ -86,7 +86,7 @@ void collect_sessions(const rpc::SessionCounts& sessions, MetricWriter& out) {
               {}, sessions.lost_push_count);
   out.gauge("corolane_session_groups", "Groups that sessions follow.", {}, sessions.group_count);
   out.counter("corolane_session_group_pushes_total",
-              "News of groups that sessions were pushed, without those that their rings lost.", {},
+              "News of groups that sessions were pushed, and the ends of groups.", {},
               sessions.group_push_count);
   out.counter("corolane_session_group_gaps_total",
               "Times that a session missed news of a group: what publishes them has moved, or the "

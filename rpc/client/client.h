@@ -124,7 +124,8 @@ class Client {
   Result<void> notify(const Method& method, const google::protobuf::Message& request,
                       const CallOptions& options = {});
 
-  // The session wants no more news of that group (PushSink): none comes after this. The server is
+  // The session wants no more news of that group (PushSink): none comes after this. The number is
+  // one of the present session: another one begins anew (PushSink::on_session()). The server is
   // told now, and again when the connection is lost before it has ended the group. Never suspends.
   void unfollow(std::uint32_t group);
 

@@ -53,8 +53,8 @@ class PushSink {
  public:
   // Each push of a session comes once, in order.
   virtual void on_push(const Push& push) = 0;
-  // So many pushes are lost, of any group or none: the client was away for too long, or reads too
-  // slowly.
+  // So many pushes are lost, of any group or none, the end of a group among them: the client was
+  // away for too long, or reads too slowly.
   virtual void on_gap(std::uint64_t lost_count) = 0;
   // News of that group are lost, since it has moved or the client reads too slowly.
   virtual void on_group_gap(std::uint32_t group) { static_cast<void>(group); }

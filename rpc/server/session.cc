@@ -32,8 +32,7 @@ constexpr std::size_t push_overhead_bytes = 64;
 constexpr double refusal_debt_seconds = 1;
 constexpr double flood_debt_seconds = 2;
 
-// A session with fewer pushes than this in its ring takes news although all rings together are half
-// full: its client keeps up.
+// A client with fewer pushes than this to acknowledge keeps up.
 constexpr std::size_t few_pushes = 8;
 
 std::size_t size_of(const Session::Pushed& push) {
@@ -162,6 +161,7 @@ Result<std::uint32_t> Session::follow(std::unique_ptr<PushSource> source) {
 }
 
 void Session::unfollow(std::uint32_t group) {
+  // The client may not know of an end.
   if (groups_ == nullptr || !groups_->unfollow(group)) return;
   const News end = detail::SessionGroups::end_of(Error(Code::cancelled, "unfollowed"));
   static_cast<void>(append({.type = end.type, .bytes = end.bytes, .group = group}));
@@ -169,9 +169,13 @@ void Session::unfollow(std::uint32_t group) {
 
 bool Session::has_room_for_news() const {
   const SessionOptions& options = table_->options_;
-  return ring_.size() < std::max<std::size_t>(1, options.ring_count_max / 2) &&
-         ring_bytes_ < options.ring_bytes_max / 2 &&
-         (ring_.size() < few_pushes || table_->ring_bytes_ < options.bytes_max / 2);
+  if (ring_.size() >= std::max<std::size_t>(1, options.ring_count_max / 2)) return false;
+  if (ring_bytes_ >= options.ring_bytes_max / 2) return false;
+  const std::size_t bytes = table_->ring_bytes_;
+  if (bytes < options.bytes_max / 2) return true;
+  // The rings are half full of what other clients do not acknowledge.
+  return socket_ != nullptr &&
+         (ring_.empty() || (ring_.size() < few_pushes && bytes < options.bytes_max / 4 * 3));
 }
 
 void Session::read_groups() {
@@ -180,14 +184,12 @@ void Session::read_groups() {
     auto next = groups_->poll();
     if (!next) return;
     const std::uint32_t group = next->group;
-    bool is_gap = next->news.is_gap();
-    if (!is_gap) {
-      // One that is too large is lost.
-      is_gap =
-          !append({.type = next->news.type, .bytes = std::move(next->news.bytes), .group = group});
-    }
+    // News that would take other pushes their place are lost.
+    const bool is_gap =
+        next->news.is_gap() || next->news.bytes->size() > table_->options_.ring_bytes_max / 2;
+    const News& news = is_gap ? gap : next->news;
+    static_cast<void>(append({.type = news.type, .bytes = news.bytes, .group = group}));
     if (ended_by_) return;
-    if (is_gap) static_cast<void>(append({.type = gap.type, .bytes = gap.bytes, .group = group}));
     ++(is_gap ? table_->counts_.group_gap_count : table_->counts_.group_push_count);
   }
 }
@@ -201,7 +203,8 @@ Result<void> Session::append(Pushed push) {
   const SessionOptions& options = table_->options_;
   const std::size_t size = size_of(push);
   if (size > options.ring_bytes_max) {
-    return above_limit("a push", push.bytes->size(), options.ring_bytes_max - push_overhead_bytes);
+    return above_limit("a push", size - push_overhead_bytes,
+                       options.ring_bytes_max - push_overhead_bytes);
   }
   push.number = ++last_number_;
   ring_bytes_ += size;

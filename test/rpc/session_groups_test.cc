@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ using testing::SizeIs;
 // What a source publishes, as a room would. It keeps all of it.
 struct Channel {
   std::vector<News> news;
-  std::vector<std::function<void()>> notes;
+  std::map<const PushSource*, std::function<void()>> notes;
   std::optional<Error> end;
   std::size_t source_count = 0;
 
@@ -51,7 +52,7 @@ struct Channel {
 
  private:
   void wake() {
-    for (const auto& note : std::exchange(notes, {})) note();
+    for (const auto& [source, note] : std::exchange(notes, {})) note();
   }
 };
 
@@ -62,7 +63,7 @@ class ChannelSource final : public PushSource {
   }
   ~ChannelSource() override {
     --channel_.source_count;
-    channel_.notes.clear();
+    channel_.notes.erase(this);
   }
   Result<std::optional<News>> poll() override {
     if (next_ < channel_.news.size()) return std::optional(channel_.news[next_++]);
@@ -71,7 +72,7 @@ class ChannelSource final : public PushSource {
   }
   void when_readable(std::function<void()> note) override {
     if (next_ < channel_.news.size() || channel_.end) return note();
-    channel_.notes.push_back(std::move(note));
+    channel_.notes[this] = std::move(note);
   }
   std::string record() const override { return {}; }
 
@@ -271,6 +272,62 @@ TEST_F(SessionGroupsTest, NewsThatAreTooLargeAreAGap) {
   room_.say("small");
   settle();
   EXPECT_THAT(log_.lines, ElementsAre("1: gap", "1: small"));
+}
+
+TEST_F(SessionGroupsTest, NewsTakeNoPlaceOfOtherPushes) {
+  start({.ring_bytes_max = 10'000});
+  const auto silent = open_silent();
+  const std::shared_ptr<Session> slow = session_;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow->push(test::make_echo(std::string(1'000, 'x'))));
+  follow(*slow, room_);
+  room_.say(std::string(6'000, 'x'));
+  settle();
+  EXPECT_TRUE(slow->push(test::make_echo(std::string(1'000, 'x'))));
+  EXPECT_EQ(slow->statistics().ring_count, 6u);
+  EXPECT_EQ(counts().group_gap_count, 1u);
+}
+
+TEST_F(SessionGroupsTest, NewsOfClientsThatAreAwayTakeNoPlaceOfOtherPushes) {
+  start({.bytes_max = 20'000});
+  std::vector<std::shared_ptr<Session>> away;
+  for (int i = 0; i < 30; ++i) {
+    const auto peer = open_silent();
+    away.push_back(session_);
+    follow(*session_, room_);
+  }
+  EXPECT_TRUE(away[0]->push(test::make_echo("for you")));
+  settle();
+  for (int i = 0; i < 20; ++i) {
+    room_.say(std::string(500, 'x'));
+    settle();
+  }
+  EXPECT_LT(counts().ring_bytes, 20'000u);
+  EXPECT_TRUE(away[1]->push(test::make_echo("for you, too")));
+  EXPECT_GE(away[0]->statistics().ring_count, 1u);
+  EXPECT_GE(away[1]->statistics().ring_count, 1u);
+  EXPECT_EQ(counts().lost_push_count, 0u);
+}
+
+TEST_F(SessionGroupsTest, TheSessionsOfAServerFollowABoundedNumberOfGroups) {
+  start({.group_count_max = 3});
+  connect();
+  for (int i = 0; i < 3; ++i) follow(room_);
+  EXPECT_THAT(session_->follow(std::make_unique<ChannelSource>(room_)),
+              test::fails_with(Code::resource_exhausted));
+  client_->unfollow(1);
+  settle();
+  EXPECT_EQ(follow(room_), 4u);
+}
+
+TEST_F(SessionGroupsTest, AClientThatUnfollowsAGroupThatHasEndedIsToldSo) {
+  connect();
+  follow(room_);
+  room_.end_with(Error(Code::not_found, "closed"));
+  settle();
+  client_->unfollow(1);
+  settle();
+  EXPECT_THAT(log_.lines,
+              ElementsAre("1: ended not_found: closed", "1: ended cancelled: unfollowed"));
 }
 
 TEST_F(SessionGroupsTest, AGroupEndsWithItsSource) {

@@ -23,22 +23,20 @@ class PublicationPushes final : public rpc::PushSource {
   PublicationPushes(Broadcast::Reader reader, const google::protobuf::Message& prototype,
                     Position seen);
 
-  // From its record. Fails with unimplemented when this program does not know the message, and with
-  // invalid_argument when there is no such record.
+  // From its record. Fails with unimplemented when this program does not know what the objects of
+  // that type publish, and with invalid_argument when it is no record.
   static Result<std::unique_ptr<rpc::PushSource>> make(ObjectRouter& router,
                                                        const std::string& record);
 
   Result<std::optional<rpc::News>> poll() override;
-  void when_readable(std::function<void()> note) override {
-    reader_.when_readable(std::move(note));
-  }
+  void when_readable(std::function<void()> note) override;
   std::string record() const override;
 
  private:
   Broadcast::Reader reader_;
-  const google::protobuf::Message& prototype_;
   const std::uint64_t type_;
   Position seen_;
+  bool has_stopped_ = false;  // As the node does; another one may follow again.
 };
 
 }  // namespace corolane::framework::detail

@@ -172,6 +172,11 @@ class Broadcast::Reader {
   const Source& source() const { return broadcast_->source(); }
   // It has read where it begins.
   bool has_begun() const { return place_->has_begun; }
+  // The position of the last publication, when it has read it.
+  std::optional<Position> caught_up() const {
+    const bool has_read_all = place_->has_begun && place_->next == broadcast_->end_index();
+    return has_read_all ? std::optional(broadcast_->position_) : std::nullopt;
+  }
   // Suspends until there is a publication. Fails with deadline_exceeded or cancelled, or with the
   // error given to end().
   Result<Published> next(Deadline deadline);

@@ -58,7 +58,7 @@ class Feeds {
   void set_tracer(rpc::Tracer& tracer) { tracer_ = &tracer; }
 
   // Router::subscribe(). A reader of the publications up to `after` continues there, if what
-  // follows is still known here or where the object is.
+  // follows is still known here; the first reader of an object, if it is known where the object is.
   Broadcast::Reader subscribe(std::string_view type, const std::string& id,
                               const google::protobuf::Message& prototype, Position after = {});
   // Ends all subscriptions, and all later ones, with unavailable. Suspends until their tasks have

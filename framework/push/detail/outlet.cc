@@ -16,7 +16,7 @@ void Outlets::add(const FeedAddress& address, Broadcast::Reader reader) {
   const auto added =
       outlets_.insert_or_assign(address, Outlet{.address = address, .reader = std::move(reader)})
           .first;
-  wait(added->second);
+  note(added->second);
 }
 
 void Outlets::remove(const FeedAddress& address) { outlets_.erase(address); }
@@ -61,8 +61,15 @@ void Outlets::send(const FeedAddress& address) {
     outlets_.erase(found);
     return post_.send(address, std::nullopt);
   }
-  // An earlier outlet of that address has noted it.
-  if (!*batch) return wait(found->second);
+  if (!*batch) {
+    // An earlier outlet of that address has noted it, or its feed continues and has missed nothing.
+    // That is told as well: the feed may have ended meanwhile.
+    if (std::exchange(found->second.has_begun, true)) return wait(found->second);
+    const auto position = found->second.reader.caught_up();
+    if (!position) return wait(found->second);
+    batch = PublishedBatch{.after = *position, .messages = {}};
+  }
+  found->second.has_begun = true;
   found->second.is_sending = true;
   post_.send(address, std::move(*batch));
 }

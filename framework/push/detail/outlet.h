@@ -90,6 +90,7 @@ class Outlets {
     FeedAddress address;
     Broadcast::Reader reader;
     bool is_sending = false;  // A batch is on its way.
+    bool has_begun = false;   // One has been sent.
   };
 
   void wait(Outlet& outlet);

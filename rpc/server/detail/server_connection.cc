@@ -280,7 +280,9 @@ Result<void> ServerConnection::on_frame(const Frame& frame) {
       return host_.sessions().acknowledge(*session_, *this, frame.header.call_id);
     case FrameType::unfollow:
       if (session_ == nullptr) break;
-      session_->unfollow(static_cast<std::uint32_t>(frame.header.call_id));
+      if (frame.header.call_id <= std::numeric_limits<std::uint32_t>::max()) {
+        session_->unfollow(static_cast<std::uint32_t>(frame.header.call_id));
+      }
       return {};
     default:
       break;

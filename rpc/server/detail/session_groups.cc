@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rpc/server/detail/session_groups.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -33,9 +34,12 @@ SessionGroups::~SessionGroups() {
 }
 
 Result<std::uint32_t> SessionGroups::follow(std::unique_ptr<PushSource> source) {
-  if (groups_.size() >= count_max) {
+  if (groups_.size() >= count_max || last_number_ == std::numeric_limits<std::uint32_t>::max()) {
     return Error(Code::resource_exhausted,
                  "a session follows at most " + std::to_string(count_max) + " groups");
+  }
+  if (table_.group_count_ >= table_.options_.group_count_max) {
+    return Error(Code::resource_exhausted, "the sessions of this server follow too many groups");
   }
   add({.number = ++last_number_, .source = std::move(source)});
   return last_number_;
@@ -48,10 +52,9 @@ void SessionGroups::add(Group group) {
 }
 
 bool SessionGroups::unfollow(std::uint32_t group) {
-  const std::size_t count =
+  table_.group_count_ -=
       std::erase_if(groups_, [group](const Group& each) { return each.number == group; });
-  table_.group_count_ -= count;
-  return count > 0;
+  return group != 0 && group <= last_number_;
 }
 
 std::optional<SessionGroups::Next> SessionGroups::poll() {

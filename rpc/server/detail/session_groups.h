@@ -34,9 +34,9 @@ class SessionGroups {
   SessionGroups& operator=(const SessionGroups&) = delete;
 
   // The number of the new group, which no other of the session has had. Fails with
-  // resource_exhausted when there are too many.
+  // resource_exhausted when there are too many, here or in the table.
   Result<std::uint32_t> follow(std::unique_ptr<PushSource> source);
-  // Whether it was there.
+  // Whether it is there, or was.
   bool unfollow(std::uint32_t group);
   // Tells the client why a group ends.
   static News end_of(const Error& reason);

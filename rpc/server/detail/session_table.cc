@@ -31,7 +31,8 @@ constexpr std::size_t fetch_count_max = 1'000;
 // may have left it on one after the other.
 constexpr int hop_count_max = 8;
 
-// Sessions that are pushed news in one turn of the loop: about a millisecond of work.
+// Sessions that are pushed news in one turn of the loop: about a millisecond of work when there is
+// one publication.
 constexpr std::size_t news_count_max = 256;
 
 // How long the sources of a session that has moved are kept: longer than a login takes to take it

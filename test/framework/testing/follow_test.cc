@@ -16,7 +16,9 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "framework/node/each_shard.h"
 #include "framework/node/node.h"
+#include "framework/routing/detail/push_hub.h"
 #include "framework/testing/cluster.h"
 #include "rpc/client/client.h"
 #include "test/framework/room.h"
@@ -80,6 +82,21 @@ class FollowTest : public testing::Test {
     }
   }
 
+  // How many shards follow an object, over all objects.
+  std::size_t outlet_count() {
+    std::size_t count = 0;
+    run([&] {
+      for (std::size_t i = 0; i < cluster_->node_count(); ++i) {
+        const auto of_node = framework::from_each_shard(
+            *cluster_->node(i),
+            [](framework::Shard& shard) { return shard.push().outlets().statistics().count; });
+        EXPECT_TRUE(of_node);
+        for (const std::size_t of_shard : of_node->parts) count += of_shard;
+      }
+    });
+    return count;
+  }
+
   std::optional<SimulatedCluster> cluster_;
   std::vector<std::unique_ptr<Fan>> fans_;
   std::vector<std::unique_ptr<rpc::Client>> clients_;
@@ -136,6 +153,23 @@ TEST_F(FollowTest, AClientThatIsCutContinuesWithoutAGap) {
     EXPECT_EQ(fan->gap_count, 0);
     if (shards == 1) TearDown();
   }
+}
+
+// Also when nothing was said since the session has moved.
+TEST_F(FollowTest, ARoomIsIdleOnceItsFollowersHaveLeft) {
+  start({.seed = 6, .nodes = 3, .shards = 2});
+  run([this] {
+    say(1);
+    Fan& fan = follow(cluster_->servers());
+    for (int i = 0; i < 10; ++i) {
+      cut();
+      EXPECT_TRUE(coroutine::sleep_for(1s));
+    }
+    EXPECT_GE(fan.resumed_count, 10);
+    clients_.clear();
+  });
+  cluster_->run_for(80s);  // The session ends.
+  EXPECT_EQ(outlet_count(), 0u);
 }
 
 TEST_F(FollowTest, ClientsContinueWhileAllNodesRestart) {

@@ -95,6 +95,18 @@ TEST_F(OutletsTest, TheEndComesAfterAllPublications) {
   EXPECT_EQ(outlets_.statistics().count, 0U);
 }
 
+TEST_F(OutletsTest, AFeedThatContinuesHearsThatItHasMissedNothing) {
+  outlets_.add(local, Broadcast::Reader(broadcast_, {.epoch = 1, .sequence = 10}));
+  EXPECT_THAT(sent(), ElementsAre("local 10+0"));
+  outlets_.resume(local);
+  EXPECT_THAT(sent(), IsEmpty());
+  publish();
+  EXPECT_THAT(sent(), ElementsAre("local 10+1"));
+  outlets_.resume(local);
+  outlets_.add(remote, Broadcast::Reader(broadcast_, {.epoch = 1, .sequence = 10}));
+  EXPECT_THAT(sent(), ElementsAre("remote 10+1"));
+}
+
 TEST_F(OutletsTest, NothingIsSentToAnAddressThatWasRemoved) {
   outlets_.add(local, Broadcast::Reader(broadcast_));
   EXPECT_THAT(sent(), ElementsAre("local 10+0"));
