@@ -223,6 +223,7 @@ export class Link {
     const hello = readHello(frame.message);
     if (hello.payloadBytesMax > 0) this.requestBytesMax = hello.payloadBytesMax;
     this.#isOpen = true;
+    clearTimeout(this.#timer);
     this.#watch(silenceMs);
     this.host.onOpen(this, hello);
   }
