@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, mock, test } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { connect, type Connection, type ConnectOptions, mayHaveRun, type State } from "../src/index.js";
+import { encodeFrame, FrameType, hashOf, helloFrame } from "../src/frames.js";
+import { type FakeLink, FakeServer, hello, pass, secret, settled, useVirtualTime } from "./fake_server.js";
+import { Echo, EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
+
+let server: FakeServer;
+let connection: Connection;
+let states: string[];
+
+beforeEach(() => {
+  useVirtualTime();
+  // Half of what a delay is drawn from.
+  mock.method(Math, "random", () => 0.5);
+  server = new FakeServer();
+});
+
+afterEach(() => {
+  connection?.close();
+  mock.timers.reset();
+  mock.restoreAll();
+});
+
+async function open(options: Partial<ConnectOptions> = {}): Promise<FakeLink> {
+  connection = connect({ url: "ws://a", webSocket: server.webSocket, ...options });
+  states = [];
+  connection.onState((state) => states.push(state.is));
+  await settled();
+  return server.link;
+}
+
+interface Hello {
+  requester: string;
+  token: string;
+  keepsSession: boolean;
+  session: string | undefined;
+  receivedPush: number | undefined;
+}
+
+function helloOf(link: FakeLink): Hello {
+  const fields = new Map<number, Uint8Array | number>();
+  const reader = new BinaryReader(link.received[0]!.message);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    fields.set(number, type === WireType.LengthDelimited ? reader.bytes() : Number(reader.uint64()));
+  }
+  const text = (number: number) => {
+    const value = fields.get(number);
+    return value === undefined ? undefined : Buffer.from(value as Uint8Array).toString("latin1");
+  };
+  return {
+    requester: text(5) ?? "",
+    token: text(8) ?? "",
+    keepsSession: fields.get(9) === 1,
+    session: text(10),
+    receivedPush: fields.get(11) as number | undefined,
+  };
+}
+
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
+const echo = () => createClient(Echo, connection);
+
+// The state, as it is by now.
+const state = (): State => connection.state;
+
+function reason(): ConnectError | undefined {
+  const now = state();
+  return now.is === "ended" || now.is === "waiting" ? now.reason : undefined;
+}
+
+test("each connection resumes the session with the latest secret and the last push", async () => {
+  const first = await open();
+  const begun = helloOf(first);
+  assert.deepEqual(
+    [begun.keepsSession, begun.session, begun.receivedPush, begun.requester.length],
+    [true, undefined, undefined, 16],
+  );
+  first.push(1, hashOf("x"), new Uint8Array());
+  first.push(2, hashOf("x"), new Uint8Array());
+  server.onHello = (link) => link.begin({ session: secret("b"), isResumed: true });
+  first.drop();
+  await pass(50);
+  const resumed = helloOf(server.link);
+  assert.deepEqual([resumed.session, resumed.receivedPush], [textOf(secret("a")), 2]);
+  assert.equal(resumed.requester, begun.requester);
+  assert.deepEqual(state(), { is: "open", url: "ws://a", isResumed: true });
+  server.link.drop();
+  await pass(50);
+  assert.equal(helloOf(server.link).session, textOf(secret("b")));
+  assert.deepEqual(states.slice(0, 4), ["open", "waiting", "connecting", "open"]);
+});
+
+test("pushes that arrive at once are acknowledged once", async () => {
+  const link = await open();
+  const push = (id: number) => encodeFrame(FrameType.push, { id, method: 1n });
+  link.sendTogether(push(1), push(2), push(3));
+  link.sendTogether(push(4), encodeFrame(FrameType.pushGap, { id: 9 }));
+  assert.deepEqual(
+    link.frames(FrameType.pushAck).map(({ id }) => id),
+    [3, 9],
+  );
+});
+
+test("delays are drawn from a range that doubles up to five seconds", async () => {
+  const link = await open();
+  server.isReachable = false;
+  link.drop();
+  const delays: number[] = [];
+  for (let i = 0; i < 9; ++i) {
+    const now = state();
+    assert.ok(now.is === "waiting", now.is);
+    delays.push(now.until.getTime() - Date.now());
+    await pass(delays.at(-1)!);
+  }
+  assert.deepEqual(delays, [50, 100, 200, 400, 800, 1_600, 2_500, 2_500, 2_500]);
+  server.isReachable = true;
+  await pass(2_500);
+  assert.equal(state().is, "open");
+});
+
+test("several servers are tried in turn before it waits", async () => {
+  const urls: string[] = [];
+  server.onHello = (link, count) => {
+    urls.push(link.url);
+    if (count < 6) link.bye(Code.Unavailable, "full");
+    else link.begin();
+  };
+  await open({ url: ["ws://a", "ws://b", "ws://c"] });
+  assert.deepEqual(urls, ["ws://b", "ws://c", "ws://a"]);
+  assert.equal(state().is, "waiting");
+  await pass(50);
+  assert.deepEqual(urls.slice(3), ["ws://b", "ws://c", "ws://a"]);
+  assert.equal(state().is, "open");
+});
+
+test("a page that is online again tries at once", async () => {
+  const target = new EventTarget();
+  const page = globalThis as { addEventListener?: unknown; removeEventListener?: unknown };
+  const before = [page.addEventListener, page.removeEventListener];
+  page.addEventListener = target.addEventListener.bind(target);
+  page.removeEventListener = target.removeEventListener.bind(target);
+  try {
+    server.isReachable = false;
+    await open();
+    for (let i = 0; i < 10; ++i) await pass(2_500);
+    assert.equal(state().is, "waiting");
+    server.isReachable = true;
+    target.dispatchEvent(new Event("online"));
+    await settled();
+    assert.equal(state().is, "open");
+  } finally {
+    connection.close();
+    [page.addEventListener, page.removeEventListener] = before;
+  }
+});
+
+test("a silent server is asked after ten seconds, and given up after five more", async () => {
+  const link = await open();
+  await pass(9_999);
+  assert.equal(link.frames(FrameType.ping).length, 0);
+  await pass(1);
+  assert.equal(link.frames(FrameType.ping).length, 1);
+  await pass(4_999);
+  link.send(FrameType.pong);
+  await pass(10_000);
+  assert.equal(link.frames(FrameType.ping).length, 2);
+  assert.equal(state().is, "open");
+  await pass(5_000);
+  assert.equal(state().is, "waiting");
+  assert.match(reason()!.message, /silent/);
+  assert.ok(link.isClosed);
+});
+
+test("a ping is answered", async () => {
+  const link = await open();
+  link.send(FrameType.ping);
+  assert.equal(link.frames(FrameType.pong).length, 1);
+});
+
+test("a server that sends no hello in five seconds is given up", async () => {
+  server.onHello = () => {};
+  const link = await open();
+  await pass(5_000);
+  assert.equal(state().is, "waiting");
+  assert.ok(link.isClosed);
+});
+
+test("a bye says whether a new session may begin", async () => {
+  for (const code of [4, 5, 8, 14]) {
+    (await open()).bye(code, "go");
+    assert.equal(state().is, "waiting", `${code}`);
+    connection.close();
+  }
+  for (const code of [1, 3, 7, 9, 10, 12, 13, 16]) {
+    (await open()).bye(code, "go");
+    assert.equal(state().is, "ended", `${code}`);
+    assert.equal(reason()?.code, code);
+    await assert.rejects(echo().echo({}), (error: ConnectError) => error.code === code);
+    await pass(60_000);
+  }
+});
+
+test("a login that is refused is the end", async () => {
+  server.onHello = (link) => link.bye(Code.Unauthenticated, "no");
+  await open({ token: "wrong" });
+  assert.deepEqual([helloOf(server.link).token, reason()?.code], ["wrong", Code.Unauthenticated]);
+});
+
+test("a function is asked for a fresh token for each connection", async () => {
+  let count = 0;
+  await open({ token: async () => `token ${++count}` });
+  server.onHello = (link) => (count === 2 ? link.bye(Code.Unauthenticated) : link.begin());
+  server.link.drop();
+  await pass(50);
+  assert.equal(helloOf(server.link).token, "token 2");
+  assert.equal(state().is, "waiting", "it may have expired on its way");
+  await pass(100);
+  assert.equal(helloOf(server.link).token, "token 3");
+  assert.equal(state().is, "open");
+  server.onHello = (link) => link.bye(Code.Unauthenticated);
+  server.link.drop();
+  await pass(50);
+  await pass(100);
+  assert.equal(state().is, "ended", "two fresh ones in a row are refused");
+});
+
+test("a login service that cannot be reached is asked again", async () => {
+  let isDown = true;
+  await open({
+    token: () => {
+      if (isDown) throw new TypeError("fetch failed");
+      return "token";
+    },
+  });
+  assert.equal(state().is, "waiting");
+  isDown = false;
+  await pass(50);
+  assert.equal(state().is, "open");
+});
+
+test("a server that drains keeps its calls, and the next one gets the new ones", async () => {
+  const first = await open({ url: ["ws://a", "ws://b"] });
+  assert.equal(first.url, "ws://b");
+  const old = echo().echo({ text: "old" });
+  await settled();
+  server.onHello = (link) => link.begin({ session: secret("a"), isResumed: true });
+  first.send(FrameType.goAway);
+  assert.equal(first.frames(FrameType.goAway).length, 1, "no more requests come");
+  first.push(1, 1n, new Uint8Array());
+  await settled();
+  const second = server.link;
+  assert.deepEqual([second.url, helloOf(second).session], ["ws://a", textOf(secret("a"))]);
+  const next = echo().echo({ text: "new" });
+  await settled();
+  assert.equal(first.frames(FrameType.request).length, 1);
+  const message = toBinary(EchoReplySchema, create(EchoReplySchema, { text: "done" }));
+  assert.ok(!first.isClosed);
+  first.send(FrameType.reply, { id: first.last(FrameType.request).id, message });
+  second.send(FrameType.reply, { id: second.last(FrameType.request).id, message });
+  assert.deepEqual([(await old).text, (await next).text], ["done", "done"]);
+  assert.ok(first.isClosed, "after its last reply");
+  assert.equal(state().is, "open");
+});
+
+test("calls wait three seconds for a lost connection, and then fail at once", async () => {
+  const link = await open();
+  server.isReachable = false;
+  link.drop();
+  const waits = echo().echo({});
+  const outcome = assert.rejects(waits, (error) => !mayHaveRun(error));
+  await pass(2_999);
+  await pass(1);
+  await outcome;
+  await assert.rejects(echo().echo({}), (error: ConnectError) => error.code === Code.Unavailable);
+  server.isReachable = true;
+  for (let i = 0; i < 4; ++i) await pass(2_500);
+  assert.equal(state().is, "open");
+  const call = echo().echo({});
+  await settled();
+  server.link.send(FrameType.reply, { id: 1 });
+  await call;
+});
+
+test("a page that closes ends everything", async () => {
+  const link = await open();
+  const call = echo().echo({});
+  const outcome = assert.rejects(call, (error: ConnectError) => error.code === Code.Unavailable);
+  await settled();
+  connection.close();
+  await outcome;
+  assert.deepEqual(state(), { is: "ended", reason: undefined });
+  assert.ok(link.isClosed);
+  await pass(60_000);
+  assert.equal(server.links.length, 1);
+});
+
+test("a server that breaks the protocol is told so, and left for good", async () => {
+  const lies: [string, (link: FakeLink) => void][] = [
+    ["text", (link) => link.sendMessage("hello")],
+    ["a second hello", (link) => link.begin()],
+    ["a request", (link) => link.send(FrameType.request, { id: 1 })],
+    ["an unknown type", (link) => link.sendBytes(new Uint8Array(32).fill(77))],
+    ["an item for a unary call", (link) => link.send(FrameType.item, { id: 1 })],
+    ["a large push", (link) => link.sendBytes(encodeFrame(13, { message: new Uint8Array(5e6) }))],
+  ];
+  for (const [name, lie] of lies) {
+    const link = await open();
+    const call = assert.rejects(echo().echo({}), ConnectError);
+    await settled();
+    lie(link);
+    await call;
+    assert.equal(link.last(FrameType.bye).code, Code.InvalidArgument, name);
+    assert.equal(reason()?.code, Code.InvalidArgument, name);
+  }
+});
+
+test("what does not begin as a server is left for good", async () => {
+  const beginnings: [Code, (link: FakeLink) => void][] = [
+    [Code.InvalidArgument, (link) => link.send(FrameType.reply, { id: 1 })],
+    [Code.InvalidArgument, (link) => link.sendBytes(encodeFrame(FrameType.hello, { method: 1n }))],
+    [Code.InvalidArgument, (link) => link.sendBytes(helloFrame(new Uint8Array([0x52, 9])))],
+    [
+      Code.Unimplemented,
+      (link) => {
+        const bytes = helloFrame(hello({}));
+        bytes[16] = 2;
+        link.sendBytes(bytes);
+      },
+    ],
+  ];
+  for (const [code, begin] of beginnings) {
+    server.onHello = begin;
+    await open();
+    assert.equal(reason()?.code, code);
+  }
+});
+
+test("a url that is none ends it at once", async () => {
+  const broken = class {
+    constructor() {
+      throw new SyntaxError("not a url");
+    }
+  };
+  await open({ webSocket: broken as never });
+  assert.equal(reason()?.code, Code.InvalidArgument);
+});
