@@ -66,6 +66,8 @@ export class Link {
   #receivedPush = 0;
   #owesAck = false;
   #heardAt = Date.now();
+  // Nothing has been heard since.
+  #hasPinged = false;
   #unsentBytes = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -171,7 +173,7 @@ export class Link {
   }
 
   #receive(data: unknown): void {
-    this.#heardAt = Date.now();
+    this.#heard();
     if (!(data instanceof ArrayBuffer)) return this.#blame("a message is text");
     try {
       this.#reader.read(new Uint8Array(data), (frame) => {
@@ -270,17 +272,24 @@ export class Link {
     this.host.onLost(this, failure(Code.Unavailable, `${this.url} drains`));
   }
 
-  // A page cannot see what the peer acknowledges, but what leaves its own buffer.
-  #watch(afterMs: number, hasPinged = false): void {
+  #heard(): void {
+    this.#heardAt = Date.now();
+    this.#hasPinged = false;
+  }
+
+  // A page cannot see what the peer acknowledges, but what leaves its own buffer. A hidden page's
+  // timers are late.
+  #watch(afterMs: number): void {
     this.#timer = setTimeout(() => {
       const unsent = this.#socket.bufferedAmount;
-      if (unsent < this.#unsentBytes) this.#heardAt = Date.now();
+      if (unsent < this.#unsentBytes) this.#heard();
       this.#unsentBytes = unsent;
       const left = this.#heardAt + silenceMs - Date.now();
       if (left > 0) return this.#watch(left);
-      if (hasPinged) return this.lose(failure(Code.Unavailable, `${this.url} is silent`));
+      if (this.#hasPinged) return this.lose(failure(Code.Unavailable, `${this.url} is silent`));
+      this.#hasPinged = true;
       this.send(FrameType.ping);
-      this.#watch(pongTimeMaxMs, true);
+      this.#watch(pongTimeMaxMs);
     }, afterMs);
   }
 }
