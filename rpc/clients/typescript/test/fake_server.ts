@@ -32,6 +32,7 @@ export function hello(fields: HelloFields): Uint8Array {
 export class FakeLink {
   readonly received: Frame[] = [];
   isClosed = false;
+  onRequest: ((request: Frame) => void) | undefined;
   #reader = new FrameReader(1 << 20);
 
   constructor(
@@ -40,7 +41,10 @@ export class FakeLink {
   ) {}
 
   take(bytes: Uint8Array): void {
-    this.#reader.read(bytes, (frame) => this.received.push(frame));
+    this.#reader.read(bytes, (frame) => {
+      this.received.push(frame);
+      if (frame.type === FrameType.request) queueMicrotask(() => this.onRequest?.(frame));
+    });
   }
 
   frames(type: FrameType): Frame[] {
@@ -121,6 +125,8 @@ export class FakeServer {
   readonly webSocket: WebSocketClass;
   // What happens to a connection that is made, after its hello has come. By default it is answered.
   onHello: (link: FakeLink, count: number) => void = (link) => link.begin();
+  // Called for each request that comes, soon.
+  onRequest: ((link: FakeLink, request: Frame) => void) | undefined;
   isReachable = true;
 
   constructor() {
@@ -131,6 +137,7 @@ export class FakeServer {
         queueMicrotask(() => {
           if (!server.isReachable) return this.onclose?.({});
           server.links.push(this.link);
+          this.link.onRequest = (request) => server.onRequest?.(this.link, request);
           this.onopen?.();
           if (this.link.received.length > 0) server.onHello(this.link, server.links.length);
         });
