@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Plays 60 games in Node and 60 in headless Chromium against a chess node, through a proxy that
-// cuts sockets at random.
+// Plays 60 games in Node or in headless Chromium against a chess node, through a proxy that cuts
+// sockets at random.
 //
 //   node dist/test/games/main.js HOST:PORT KEY GAMES.pgn EXPECTED.csv PAGE.js BROWSER
 //
-// BROWSER is the path of Chromium; empty: none. Prints one line for each place where it has played.
+// BROWSER is the path of Chromium; empty: Node.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -130,25 +130,17 @@ async function playInBrowser(plan: Plan, proxy: Proxy): Promise<Verdict> {
   }
 }
 
-let isAsExpected = true;
-for (const [place, play] of [
-  ["node", playInNode],
-  ["chromium", playInBrowser],
-] as const) {
-  if (place === "chromium" && !browser) continue;
-  const proxy = new Proxy();
-  const plan = { url: await proxy.listen(), games: readGames(place) };
-  const begun = Date.now();
-  const verdict = await play(plan, proxy);
-  proxy.close();
-  for (const problem of verdict.problems) console.log(`${place}: ${problem}`);
-  console.log(
-    `${place} ${verdict.asExpected}/${verdict.gameCount} games, ` +
-      `${proxy.cutCount} sockets cut, ${verdict.resumeCount} of ${verdict.connectCount} ` +
-      `connections resumed, ${verdict.lookUpCount} moves looked up, ` +
-      `${verdict.noticeCount} notices, ${verdict.gapCount} gaps, ` +
-      `${((Date.now() - begun) / 1000).toFixed(1)} s`,
-  );
-  isAsExpected &&= verdict.asExpected === gameCount && verdict.problems.length === 0;
-}
-process.exit(isAsExpected ? 0 : 1);
+const place = browser ? "chromium" : "node";
+const proxy = new Proxy();
+const plan = { url: await proxy.listen(), games: readGames(place) };
+const begun = Date.now();
+const verdict = await (browser ? playInBrowser(plan, proxy) : playInNode(plan, proxy));
+proxy.close();
+console.log(
+  `${place} ${verdict.asExpected}/${gameCount} games, ${proxy.cutCount} sockets cut, ` +
+    `${verdict.resumeCount} of ${verdict.connectCount} connections resumed, ` +
+    `${verdict.lookUpCount} moves looked up, ${verdict.noticeCount} notices, ` +
+    `${verdict.gapCount} gaps, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
+);
+for (const problem of verdict.problems) console.log(`${place}: ${problem}`);
+process.exit(verdict.asExpected === gameCount && verdict.problems.length === 0 ? 0 : 1);
