@@ -33,7 +33,8 @@ export class Connection implements Transport {
 
   /** The transport of the calls of one object: `createClient(Room, connection.object("lobby"))`. */
   object(id: string | Uint8Array): Transport {
-    return createTransport(this.#shared, typeof id === "string" ? new TextEncoder().encode(id) : id);
+    const bytes = typeof id === "string" ? new TextEncoder().encode(id) : id;
+    return createTransport(this.#shared, bytes);
   }
 
   /**

@@ -40,7 +40,8 @@ function readFacts(method: DescMethod): MethodFacts {
   const name = `${method.parent.typeName}/${method.name}`;
   // Generated code keeps the option whether or not the page imports rpc/options.proto.
   const field = method.proto.options?.$unknown?.find(({ no }) => no === optionsField);
-  const options = readMethodOptions(field ? new BinaryReader(field.data).bytes() : new Uint8Array());
+  const bytes = field ? new BinaryReader(field.data).bytes() : new Uint8Array();
+  const options = readMethodOptions(bytes);
   return {
     name,
     hash: hashOf(name),

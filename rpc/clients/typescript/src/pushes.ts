@@ -52,7 +52,8 @@ class Queue {
 
   add(item: Item): void {
     if (this.#end !== undefined) return;
-    if (item.bytes === undefined && this.#items.at(-1)?.bytes === undefined && this.size > 0) return;
+    const last = this.#items.at(-1);
+    if (last !== undefined && last.bytes === undefined && item.bytes === undefined) return;
     this.#items.push(item);
     if (this.size > queuedCountMax) this.#items.splice(0, 2, { type: 0n });
     this.#wake();

@@ -65,7 +65,8 @@ test("the examples of the page do what they say", async (context) => {
         console: { log: (...words) => void printed.push(words.join(" ")) },
         fetch: async () => ({ text: async () => "token" }),
         enterRoom: async () => {
-          link.push(3, hashOf("corolane.services.chess.GameState"), bytesOf(GameStateSchema, state), 1);
+          const news = bytesOf(GameStateSchema, state);
+          link.push(3, hashOf("corolane.services.chess.GameState"), news, 1);
           link.push(4, hashOf("corolane.rpc.GroupEnd"), new Uint8Array(), 1);
           return { group: 1 };
         },

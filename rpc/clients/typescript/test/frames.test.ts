@@ -48,7 +48,7 @@ test("headers that contradict themselves are refused", () => {
   assert.throws(() => readAll([large], 99), (reason: Failure) => /above/.test(reason.text));
 });
 
-test("a reply above the limit, and an unknown frame that may be skipped, take only their place", () => {
+test("a reply above the limit and a frame to be skipped leave the next one whole", () => {
   const unknown = encodeFrame(FrameType.ping, { message: new Uint8Array(300) });
   unknown[4] = 0x90;
   const whole = Buffer.concat([

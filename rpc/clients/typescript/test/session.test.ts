@@ -4,9 +4,23 @@ import { afterEach, beforeEach, mock, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection, type ConnectOptions, mayHaveRun, type State } from "../src/index.js";
+import {
+  connect,
+  type Connection,
+  type ConnectOptions,
+  mayHaveRun,
+  type State,
+} from "../src/index.js";
 import { encodeFrame, FrameType, hashOf, helloFrame } from "../src/frames.js";
-import { type FakeLink, FakeServer, hello, pass, secret, settled, useVirtualTime } from "./fake_server.js";
+import {
+  type FakeLink,
+  FakeServer,
+  hello,
+  pass,
+  secret,
+  settled,
+  useVirtualTime,
+} from "./fake_server.js";
 import { Echo, EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
 
 let server: FakeServer;
@@ -47,7 +61,8 @@ function helloOf(link: FakeLink): Hello {
   const reader = new BinaryReader(link.received[0]!.message);
   while (reader.pos < reader.len) {
     const [number, type] = reader.tag();
-    fields.set(number, type === WireType.LengthDelimited ? reader.bytes() : Number(reader.uint64()));
+    const isText = type === WireType.LengthDelimited;
+    fields.set(number, isText ? reader.bytes() : Number(reader.uint64()));
   }
   const text = (number: number) => {
     const value = fields.get(number);

@@ -13,7 +13,6 @@ import { type AddressInfo, connect as connectTo, createServer as createProxy } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
-import type { WebSocketClass } from "../../src/index.js";
 import { type Plan, type PlannedGame, playGames, type Verdict } from "./play.js";
 
 const [server, key, gamesFile, expectedFile, pageFile, browser] = process.argv.slice(2);
@@ -84,7 +83,7 @@ class Proxy {
 
 async function playInNode(plan: Plan, proxy: Proxy): Promise<Verdict> {
   const begin = async () => void (proxy.cuts = true);
-  return playGames(plan, begin, WebSocket as unknown as WebSocketClass);
+  return playGames(plan, begin, WebSocket);
 }
 
 async function playInBrowser(plan: Plan, proxy: Proxy): Promise<Verdict> {
