@@ -81,7 +81,7 @@ class Player {
       } catch (error) {
         // A browser lets few sockets connect at once, so some calls wait in vain.
         if (mayHaveRun(error)) throw error;
-        await sleep(100);
+        await this.#opened();
       }
     }
   }
@@ -91,6 +91,20 @@ class Player {
     return reply.state!;
   }
 
+  // A call would fail at once while the server cannot be reached, and then cost more than a
+  // connection.
+  async #opened(): Promise<void> {
+    await sleep(20);
+    if (this.connection.state.is === "open") return;
+    await new Promise<void>((resolve) => {
+      const stop = this.connection.onState(({ is }) => {
+        if (is !== "open" && is !== "ended") return;
+        stop();
+        resolve();
+      });
+    });
+  }
+
   // For calls that may be made twice.
   async #again<T>(call: () => Promise<T>): Promise<T> {
     for (const end = Date.now() + patienceMs; ; ) {
@@ -98,7 +112,7 @@ class Player {
         return await call();
       } catch (error) {
         if (Date.now() > end) throw error;
-        await sleep(20);
+        await this.#opened();
       }
     }
   }
@@ -133,7 +147,7 @@ class Player {
         }
       } catch (error) {
         if (!(error instanceof ConnectError) || Date.now() > end) throw error;
-        await sleep(20);
+        await this.#opened();
       }
     }
   }
