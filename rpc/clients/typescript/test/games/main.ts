@@ -139,7 +139,7 @@ console.log(
   `${place} ${verdict.asExpected}/${gameCount} games, ${proxy.cutCount} sockets cut, ` +
     `${verdict.resumeCount} of ${verdict.connectCount} connections resumed, ` +
     `${verdict.lookUpCount} moves looked up, ${verdict.noticeCount} notices, ` +
-    `${verdict.gapCount} gaps, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
+    `${verdict.newsCount} news, ${verdict.gapCount} gaps, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
 );
 for (const problem of verdict.problems) console.log(`${place}: ${problem}`);
 process.exit(verdict.asExpected === gameCount && verdict.problems.length === 0 ? 0 : 1);

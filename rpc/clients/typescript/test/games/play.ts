@@ -3,7 +3,7 @@
 // in browsers.
 import { ConnectError, createClient, type Client } from "@connectrpc/connect";
 import { connect, type Connection, mayHaveRun, type WebSocketClass } from "../../src/index.js";
-import { Chess, Seat, TurnNoticeSchema } from "../gen/services/chess/chess_pb.js";
+import { Chess, type GameState, GameStateSchema, Seat, TurnNoticeSchema } from "../gen/services/chess/chess_pb.js";
 
 export interface PlannedGame {
   name: string;
@@ -28,6 +28,9 @@ export interface Verdict {
   resumeCount: number;
   lookUpCount: number;
   noticeCount: number;
+  // What the players hear as followers of their game.
+  newsCount: number;
+  // Of either.
   gapCount: number;
 }
 
@@ -39,7 +42,7 @@ class Player {
   readonly connection: Connection;
   readonly chess: Client<typeof Chess>;
   #token = 0n;
-  #seesEnd: Promise<void>;
+  #seesEnd: Promise<unknown>;
 
   constructor(
     plan: Plan,
@@ -56,7 +59,8 @@ class Player {
       if (state.isResumed) ++verdict.resumeCount;
     });
     this.chess = createClient(Chess, this.connection);
-    this.#seesEnd = this.#readNotices();
+    this.#seesEnd = Promise.all([this.#readNotices(), this.#followGame()]);
+    this.#seesEnd.catch(() => {}); // It is awaited at the end.
   }
 
   // Until one says that the game is over. What is lost can be looked up.
@@ -113,6 +117,34 @@ class Player {
       } catch (error) {
         if (Date.now() > end) throw error;
         await this.#opened();
+      }
+    }
+  }
+
+  // Follows the game until it is over: no state is missing unless a gap says so.
+  async #followGame(): Promise<void> {
+    let plies = 0;
+    let mayJump = true;
+    const see = (state: GameState): boolean => {
+      if (state.plies > plies + 1 && !mayJump) {
+        throw new Error(`ply ${state.plies} comes after ${plies}, without a gap`);
+      }
+      plies = Math.max(plies, state.plies);
+      mayJump = false;
+      return state.outcome !== "unfinished";
+    };
+    for (;;) {
+      const { group, state } = await this.#again(() => this.chess.follow({ game: this.game.name }));
+      mayJump = true;
+      if (see(state!)) return;
+      try {
+        for await (const news of this.connection.follow(GameStateSchema, group)) {
+          ++this.verdict[news.isGap ? "gapCount" : "newsCount"];
+          if (news.isGap) mayJump = true;
+          if (see(news.isGap ? await this.look() : news.message)) return;
+        }
+      } catch (error) {
+        if (!(error instanceof ConnectError)) throw error;
       }
     }
   }
@@ -212,6 +244,7 @@ export async function playGames(
     resumeCount: 0,
     lookUpCount: 0,
     noticeCount: 0,
+    newsCount: 0,
     gapCount: 0,
   };
   const tables = plan.games.map((game) => {
