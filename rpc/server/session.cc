@@ -8,6 +8,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/scheduler.h"
+#include "rpc/server/detail/seeded_bugs.h"
 #include "rpc/server/detail/session_groups.h"
 #include "rpc/server/detail/session_table.h"
 #include "rpc/session_moves.pb.h"
@@ -245,7 +246,7 @@ void Session::send_rest() {
   while (sent_number_ < last_number_) {
     const std::uint64_t next = ring_.empty() ? last_number_ + 1 : ring_.front().number;
     if (next > sent_number_ + 1) {
-      if (!socket_->send_gap(next - 1)) break;
+      if (!COROLANE_SESSION_BUG(gap_not_told) && !socket_->send_gap(next - 1)) break;
       const std::uint64_t lost_count = next - 1 - sent_number_;
       lost_count_ += lost_count;
       table_->counts_.lost_push_count += lost_count;
@@ -271,7 +272,7 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
   if (received_number > last_number_) {
     return Error(Code::invalid_argument, "the client has received pushes that were never sent");
   }
-  if (socket_ != nullptr) {
+  if (socket_ != nullptr && !COROLANE_SESSION_BUG(two_live_sockets)) {
     std::exchange(socket_, nullptr)
         ->leave(Error(Code::aborted, "another connection has resumed this session"),
                 /*has_moved=*/true);
@@ -279,6 +280,9 @@ Result<void> Session::attach(Socket& socket, std::uint64_t received_number) {
   end_waiting();
   ++attached_count_;
   socket_ = &socket;
+  if (COROLANE_SESSION_BUG(ring_without_acknowledgement)) {
+    received_number = std::max(received_number, sent_number_);
+  }
   forget_through(received_number);
   sent_number_ = received_number;
   send_rest();

@@ -10,12 +10,22 @@ SeededBugs seeded_bugs;
 
 }  // namespace corolane::framework::detail
 
+namespace corolane::rpc::detail {
+
+SessionBugs session_bugs;
+
+}  // namespace corolane::rpc::detail
+
 namespace corolane::sim {
 
 PlantedBugs::PlantedBugs(const SeededBugs& bugs)
-    : previous_(std::exchange(framework::detail::seeded_bugs, bugs)) {}
+    : previous_{std::exchange(framework::detail::seeded_bugs, bugs),
+                std::exchange(rpc::detail::session_bugs, bugs)} {}
 
-PlantedBugs::~PlantedBugs() { framework::detail::seeded_bugs = previous_; }
+PlantedBugs::~PlantedBugs() {
+  framework::detail::seeded_bugs = previous_;
+  rpc::detail::session_bugs = previous_;
+}
 
 }  // namespace corolane::sim
 #else

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "framework/cluster/detail/seeded_bugs.h"
+#include "rpc/server/detail/seeded_bugs.h"
 
 namespace corolane::sim {
 
-using framework::detail::SeededBugs;
+struct SeededBugs : framework::detail::SeededBugs, rpc::detail::SessionBugs {};
 
 class PlantedBugs {
  public:

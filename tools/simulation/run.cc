@@ -6,6 +6,7 @@
 
 #include "framework/testing/cluster.h"
 #include "framework/testing/simulated_run.h"
+#include "tools/simulation/letters/letters.h"
 #include "tools/simulation/losses.h"
 #include "tools/simulation/market.h"
 
@@ -14,7 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t losses_one_in = 8;  // Seeds.
+// Of the seeds.
+constexpr std::uint64_t losses_one_in = 8;
+constexpr std::uint64_t letters_one_in = 4;
 // One in so many clusters has more partitions than those of former builds.
 constexpr std::uint64_t many_partitions_one_in = 5;
 // The limit of I6.
@@ -54,11 +57,24 @@ void run_losses(SimulatedRun& run) {
   if (run.close(cluster)) cluster.run_for(run.until_part(cluster, 1));
 }
 
+void run_letters(SimulatedRun& run) {
+  const std::size_t edge_count = run.plan().node_count < 4 ? 0 : 2;
+  SimulatedCluster cluster(run.options({.edges = edge_count, .shards = {}}), Letters::set_up);
+  Letters letters(cluster, run, {.user_count = run.plan().client_count / 6});
+  run.open(cluster);
+  letters.open();
+  if (run.close(cluster)) letters.settle();
+  if (cluster.violations().empty()) cluster.run_for(run.until_part(cluster, 1));
+}
+
 }  // namespace
 
 Scenario market_scenario() {
   return [](SimulatedRun& run) {
-    return run.plan().seed % losses_one_in == 0 ? run_losses(run) : run_market(run);
+    const std::uint64_t seed = run.plan().seed;
+    if (seed % losses_one_in == 0) return run_losses(run);
+    if (seed % letters_one_in == letters_one_in / 2) return run_letters(run);
+    return run_market(run);
   };
 }
 

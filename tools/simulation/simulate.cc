@@ -59,12 +59,17 @@ constexpr Choice bugs[] = {
     {"hand_over_without_compare", &SeededBugs::hand_over_without_compare},
     {"version_check_off", &SeededBugs::version_check_off},
     {"keepalive_time_at_answer", &SeededBugs::keepalive_time_at_answer},
+    {"ring_without_acknowledgement", &SeededBugs::ring_without_acknowledgement},
+    {"resume_without_principal", &SeededBugs::resume_without_principal},
+    {"two_live_sockets", &SeededBugs::two_live_sockets},
+    {"gap_not_told", &SeededBugs::gap_not_told},
+    {"push_before_login", &SeededBugs::push_before_login},
 };
 
 const RunPlan default_plan{.length = std::chrono::seconds(60), .node_count = 5, .client_count = 50};
 
 int run_bugs(const DriveOptions& options) {
-  std::printf("%-26s %6s  %s\n", "bug", "seeds", "caught by");
+  std::printf("%-28s %6s  %s\n", "bug", "seeds", "caught by");
   std::size_t caught_count = 0;
   for (const Choice& bug : bugs) {
     SeededBugs planted;
@@ -72,7 +77,7 @@ int run_bugs(const DriveOptions& options) {
     const PlantedBugs in_this_process(planted);
     const auto failure = first_failure(market_scenario(), default_plan, options);
     caught_count += failure ? 1 : 0;
-    std::printf("%-26s %6s  %s\n", bug.name,
+    std::printf("%-28s %6s  %s\n", bug.name,
                 failure ? std::to_string(failure->seed - options.seeds.first + 1).c_str() : "-",
                 failure ? failure->violation.c_str() : "nothing");
     std::fflush(stdout);

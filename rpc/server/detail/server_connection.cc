@@ -9,6 +9,7 @@
 #include "coroutine/scheduler.h"
 #include "net/crypto.h"
 #include "rpc/server/detail/call.h"
+#include "rpc/server/detail/seeded_bugs.h"
 #include "rpc/wire/request_extension.h"
 
 namespace corolane::rpc::detail {
@@ -198,6 +199,9 @@ void ServerConnection::take_session(const SessionTable::Found& found) {
   session_ = found.session;
   received_push_ = found.is_resumed ? handshake().received_push() : 0;
   handshake().set_session(host_.sessions().token_of(*session_), found.is_resumed);
+  if (COROLANE_SESSION_BUG(push_before_login)) {
+    static_cast<void>(host_.sessions().attach(*session_, *this, received_push_));
+  }
 }
 
 bool ServerConnection::send_push(const Session::Pushed& push) {
@@ -225,6 +229,7 @@ Result<void> ServerConnection::on_open() {
   if (auto opened = host_.opened(); !opened) return opened;
   if (session_ == nullptr) return {};
   if (session_->has_ended()) return Error(Code::unavailable, "the session has just ended");
+  if (COROLANE_SESSION_BUG(push_before_login)) return {};
   return host_.sessions().attach(*session_, *this, received_push_);
 }
 

@@ -8,6 +8,7 @@
 #include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/crypto.h"
+#include "rpc/server/detail/seeded_bugs.h"
 #include "rpc/server/detail/session_groups.h"
 #include "rpc/session_registry.h"
 
@@ -44,6 +45,10 @@ std::string_view secret_of(std::string_view token) {
 }
 std::string_view home_of(std::string_view token) {
   return token.substr(SessionTable::secret_bytes);
+}
+
+bool is_of(const Session& session, std::string_view principal) {
+  return session.principal().id == principal || COROLANE_SESSION_BUG(resume_without_principal);
 }
 
 // The claim of another principal to the same session is apart.
@@ -174,8 +179,7 @@ SessionAnswer SessionTable::give(const SessionClaim& claim, Deadline deadline) {
   const auto found = sessions_.find(claim.secret());
   if (found != sessions_.end()) {
     Session& session = *found->second;
-    if (session.principal().id == claim.principal())
-      *answer.mutable_session() = depart(session, claim);
+    if (is_of(session, claim.principal())) *answer.mutable_session() = depart(session, claim);
     return answer;
   }
   const SessionDepartures::Departure* const departure = departures_.find(claim.secret());
@@ -228,7 +232,7 @@ SessionTable::Found SessionTable::find_or_begin(std::string_view token,
                                                 const Principal& principal) {
   if (!token.empty()) {
     const auto found = sessions_.find(std::string(secret_of(token)));
-    if (found != sessions_.end() && found->second->principal().id == principal.id) {
+    if (found != sessions_.end() && is_of(*found->second, principal.id)) {
       ++counts_.resumed_count;
       found->second->principal_ = principal;
       return {.session = found->second, .is_resumed = true};
