@@ -41,7 +41,7 @@ constexpr std::size_t method_rows_max = 300;
 constexpr std::uint32_t asked_waits_max = 200;
 // Rates and latencies are those of the last seconds that the node's history has.
 constexpr std::chrono::seconds recent_time(5);
-constexpr std::size_t asked_at_once_max = 64;
+constexpr std::size_t nodes_asked_at_once = 64;
 
 // --- What a node tells of itself
 
@@ -237,7 +237,7 @@ std::vector<Asked> ask_whole_cluster(Node& node, const ClusterView* view) {
   }
   static_cast<void>(coroutine::for_each(
       all,
-      {.concurrency = asked_at_once_max,
+      {.concurrency = nodes_asked_at_once,
        .name = "ask a node",
        .task = {.stack_size_bytes = 128 * 1024, .purpose = coroutine::StackPool::Purpose::control}},
       [&](Asked& asked) {
