@@ -29,17 +29,17 @@ export interface SessionOptions {
   webSocket?: WebSocketClass | undefined;
 }
 
+const tokenTimeMaxMs = 10_000;
 // The longest delay before an attempt is doubled from the first to the last; the delay itself is
 // drawn from all of that, so that clients that were cut off together come back apart.
 const delayFirstMs = 100;
 const delayLastMs = 5_000;
+// A connection that has lasted so long is a success; a shorter one, a failed attempt.
+const lastingAfterMs = 2_000;
 // Calls wait so long for a lost connection; after that they fail at once until it is back.
 const unreachableAfterMs = 3_000;
 
-interface Waiter {
-  resolve(link: Link): void;
-  reject(reason: Failure): void;
-}
+const givenUp = notBegun(failure(Code.Canceled, "the caller has given up"));
 
 // After which the server may be tried again. Everything else is for good.
 function isPassing({ code }: Failure): boolean {
@@ -56,7 +56,9 @@ export class Session implements LinkHost {
   readonly listeners = new Set<(state: State) => void>();
   #urls: readonly string[];
   #url: number;
+  #webSocket: WebSocketClass;
   #state: State;
+  #untoldStates: State[] = [];
   #requester = crypto.getRandomValues(new Uint8Array(16));
   #secret: Uint8Array | undefined;
   #receivedPush = 0;
@@ -66,8 +68,15 @@ export class Session implements LinkHost {
   #current: Link | undefined;
   #beginning: Link | undefined;
   #leaving = new Set<Link>();
-  #waiters = new Set<Waiter>();
-  #failedCount = 0;
+  // What wakes the calls that wait: for a connection, and for the time of a retry.
+  #waiting = new Set<() => void>();
+  #sleeping = new Set<() => void>();
+  #openedAt = 0;
+  // Of this round, in which all servers are tried: how many have failed, and how many for good.
+  #triedCount = 0;
+  #refusedCount = 0;
+  // How many rounds have failed in a row.
+  #roundCount = 0;
   #wasRefused = false;
   #attempt = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -78,6 +87,12 @@ export class Session implements LinkHost {
   constructor(private readonly options: SessionOptions) {
     this.#urls = typeof options.url === "string" ? [options.url] : options.url;
     if (this.#urls.length === 0) throw errorOf(failure(Code.InvalidArgument, "no url is given"));
+    const webSocket = options.webSocket ?? (globalThis.WebSocket as WebSocketClass | undefined);
+    if (webSocket === undefined) {
+      const text = "there is no WebSocket here: pass that of the package ws as option webSocket";
+      throw errorOf(failure(Code.FailedPrecondition, text));
+    }
+    this.#webSocket = webSocket;
     // Clients that start together do not all go to the first.
     this.#url = Math.floor(Math.random() * this.#urls.length);
     this.#state = { is: "connecting", url: this.url };
@@ -94,26 +109,19 @@ export class Session implements LinkHost {
     return this.#state;
   }
 
-  // Waits for a connection. Rejects with a Failure.
-  link(signal: AbortSignal): Promise<Link> {
-    return new Promise((resolve, reject) => {
-      if (this.#state.is === "ended" || this.#isUnreachable) {
-        return reject(notBegun(this.#lastFailure));
-      }
-      if (this.#current?.takesCalls) return resolve(this.#current);
-      const leave = () => {
-        this.#waiters.delete(waiter);
-        signal.removeEventListener("abort", abort);
-      };
-      const abort = () => waiter.reject(failure(Code.Canceled, "the caller has given up"));
-      const waiter: Waiter = {
-        resolve: (link) => (leave(), resolve(link)),
-        reject: (reason) => (leave(), reject(notBegun(reason))),
-      };
-      if (signal.aborted) return abort();
-      signal.addEventListener("abort", abort);
-      this.#waiters.add(waiter);
-    });
+  // Waits for a connection that takes calls. Rejects with a Failure.
+  async link(signal: AbortSignal): Promise<Link> {
+    for (;;) {
+      if (signal.aborted) throw givenUp;
+      if (this.#state.is === "ended" || this.#isUnreachable) throw notBegun(this.#lastFailure);
+      if (this.#current?.takesCalls) return this.#current;
+      await wait(this.#waiting, signal);
+    }
+  }
+
+  // Less when the caller gives up, or the session ends.
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (this.#state.is !== "ended" && !signal?.aborted) await wait(this.#sleeping, signal, ms);
   }
 
   close(): void {
@@ -124,27 +132,38 @@ export class Session implements LinkHost {
     const attempt = ++this.#attempt;
     this.#setState({ is: "connecting", url: this.url });
     try {
-      const { token = "" } = this.options;
-      const proof = typeof token === "string" ? token : await token();
+      const token = await this.#token();
       if (attempt !== this.#attempt || this.#state.is === "ended") return;
-      const WebSocketOfPage = this.options.webSocket ?? (globalThis.WebSocket as WebSocketClass);
       const hello = writeHello({
         requester: this.#requester,
         payloadBytesMax: replyBytesMax,
-        token: proof,
+        token,
         session: this.#secret,
         receivedPush: this.#receivedPush,
       });
-      this.#beginning = new Link(WebSocketOfPage, this.url, hello, this);
+      this.#beginning = new Link(this.#webSocket, this.url, hello, this);
     } catch (error) {
       if (attempt === this.#attempt) this.#failed(failureOfAttempt(error));
+    }
+  }
+
+  // A login service that cannot be reached may be back soon.
+  async #token(): Promise<string> {
+    const { token = "" } = this.options;
+    if (typeof token === "string") return token;
+    const isLate = () => Promise.reject(new Error("it does not answer"));
+    try {
+      return await Promise.race([token(), this.sleep(tokenTimeMaxMs).then(isLate)]);
+    } catch (error) {
+      if (error instanceof ConnectError) throw error;
+      throw new ConnectError(`the token function has failed: ${error}`, Code.Unavailable);
     }
   }
 
   onOpen(link: Link, hello: ServerHello): void {
     this.#beginning = undefined;
     this.#current = this.#source = link;
-    this.#failedCount = 0;
+    this.#openedAt = performance.now();
     this.#wasRefused = this.#isUnreachable = false;
     clearTimeout(this.#unreachableTimer);
     const isResumed = hello.isResumed && this.#secret !== undefined;
@@ -154,7 +173,7 @@ export class Session implements LinkHost {
     }
     this.#secret = hello.session;
     this.#setState({ is: "open", url: this.url, isResumed });
-    for (const waiter of [...this.#waiters]) waiter.resolve(link);
+    wakeAll(this.#waiting);
   }
 
   onPush(link: Link, frame: Frame): void {
@@ -172,9 +191,9 @@ export class Session implements LinkHost {
     if (this.#state.is === "ended") return;
     this.#leaving.add(link);
     if (link !== this.#current) return;
-    this.#current = undefined;
-    this.#disconnected();
-    this.#url = (this.#url + 1) % this.#urls.length;
+    const drains = failure(Code.Unavailable, `${this.url} drains`);
+    if (!this.#closed(drains)) return this.#failed(drains);
+    this.#nextUrl();
     void this.#connect();
   }
 
@@ -185,24 +204,48 @@ export class Session implements LinkHost {
       this.#beginning = undefined;
       this.#failed(reason);
     } else if (link === this.#current) {
-      this.#current = undefined;
-      this.#disconnected();
-      this.#failed(reason);
+      this.#closed(reason);
+      if (!isPassing(reason)) return this.#end(reason);
+      // The server itself is there: it is asked first.
+      this.#wait(reason);
     }
   }
 
+  // The connection takes no more calls. Returns whether it has lasted.
+  #closed(reason: Failure): boolean {
+    this.#current = undefined;
+    this.#disconnected();
+    this.#lastFailure = reason;
+    const hasLasted = performance.now() - this.#openedAt >= lastingAfterMs;
+    if (hasLasted) this.#triedCount = this.#refusedCount = this.#roundCount = 0;
+    return hasLasted;
+  }
+
+  #nextUrl(): void {
+    this.#url = (this.#url + 1) % this.#urls.length;
+  }
+
+  // Waits once it has tried all servers, and ends when each has refused it.
   #failed(reason: Failure): void {
     if (this.#state.is === "ended") return;
     this.#lastFailure = reason;
-    // The token may have expired on its way; a fresh one that is refused as well is no good.
-    const mayLogInAgain = reason.code === Code.Unauthenticated && !this.#wasRefused;
-    if (mayLogInAgain && typeof this.options.token === "function") this.#wasRefused = true;
-    else if (!isPassing(reason)) return this.#end(reason);
-    this.#url = (this.#url + 1) % this.#urls.length;
-    const round = this.#failedCount++ / this.#urls.length;
-    // Waits once it has tried them all.
-    if (this.#failedCount % this.#urls.length !== 0) return void this.#connect();
-    const range = Math.min(delayFirstMs * 2 ** Math.min(Math.floor(round), 20), delayLastMs);
+    this.#nextUrl();
+    if (!isPassing(reason)) ++this.#refusedCount;
+    if (++this.#triedCount < this.#urls.length) return void this.#connect();
+    if (this.#refusedCount === this.#urls.length) {
+      // The token may have expired on its way; a fresh one that is refused as well is no good.
+      const isLogin = reason.code === Code.Unauthenticated;
+      const canAskAgain = isLogin && typeof this.options.token === "function";
+      if (!canAskAgain || this.#wasRefused) return this.#end(reason);
+      this.#wasRefused = true;
+    }
+    this.#wait(reason);
+  }
+
+  // Until the next round.
+  #wait(reason: Failure): void {
+    this.#triedCount = this.#refusedCount = 0;
+    const range = Math.min(delayFirstMs * 2 ** this.#roundCount++, delayLastMs);
     const delay = Math.random() * range;
     this.#retryTimer = setTimeout(() => void this.#connect(), delay);
     const until = new Date(Date.now() + delay);
@@ -220,37 +263,37 @@ export class Session implements LinkHost {
     clearTimeout(this.#unreachableTimer);
     this.#unreachableTimer = setTimeout(() => {
       this.#isUnreachable = true;
-      this.#refuseWaiters();
+      wakeAll(this.#waiting);
     }, unreachableAfterMs);
-  }
-
-  #refuseWaiters(): void {
-    for (const waiter of [...this.#waiters]) waiter.reject(this.#lastFailure);
   }
 
   #end(reason: Failure, isByPage = false): void {
     if (this.#state.is === "ended") return;
     this.#lastFailure = reason;
-    this.#state = { is: "ended", reason: isByPage ? undefined : errorOf(reason) };
+    const state: State = { is: "ended", reason: isByPage ? undefined : errorOf(reason) };
+    this.#state = state;
     globalThis.removeEventListener?.("online", this.#onOnline);
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#unreachableTimer);
     for (const link of [this.#beginning, this.#current, ...this.#leaving]) link?.lose(reason);
-    this.#refuseWaiters();
+    wakeAll(this.#waiting);
+    wakeAll(this.#sleeping);
     this.inbox.end(isByPage ? undefined : reason);
-    this.#tell();
+    this.#setState(state);
   }
 
+  // Listeners hear all states in order, also when one of them closes the connection meanwhile.
   #setState(state: State): void {
     this.#state = state;
-    this.#tell();
+    if (this.#untoldStates.push(state) > 1) return;
+    for (; this.#untoldStates.length > 0; this.#untoldStates.shift()) this.#tell();
   }
 
   // A listener that throws is the page's own fault, and must not harm the connection.
   #tell(): void {
     for (const listener of [...this.listeners]) {
       try {
-        listener(this.#state);
+        listener(this.#untoldStates[0]!);
       } catch (error) {
         queueMicrotask(() => {
           throw error;
@@ -267,9 +310,26 @@ export class Session implements LinkHost {
   }
 }
 
-// A login service that cannot be reached may be back soon.
 function failureOfAttempt(error: unknown): Failure {
-  const { code, rawMessage } = ConnectError.from(error, Code.Unavailable);
-  const isWrongUrl = error instanceof Error && error.name === "SyntaxError";
-  return failure(isWrongUrl ? Code.InvalidArgument : code, rawMessage);
+  if (error instanceof ConnectError) return failure(error.code, error.rawMessage);
+  const { name, message } = error as Error;
+  const isWrongUrl = name === "SyntaxError" || name === "SecurityError";
+  return failure(isWrongUrl ? Code.InvalidArgument : Code.Unavailable, message);
 }
+
+// Until one of `wakes` is called, the caller gives up, or the time is over.
+function wait(wakes: Set<() => void>, signal?: AbortSignal, ms?: number): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      clearTimeout(timer);
+      wakes.delete(wake);
+      signal?.removeEventListener("abort", wake);
+      resolve();
+    };
+    const timer = ms === undefined ? undefined : setTimeout(wake, ms);
+    wakes.add(wake);
+    signal?.addEventListener("abort", wake);
+  });
+}
+
+const wakeAll = (wakes: Set<() => void>) => [...wakes].forEach((wake) => wake());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { connect, type Connection, isFromHandler, mayHaveRun } from "../src/index.js";
 import { type Frame, FrameType, hashOf } from "../src/frames.js";
-import { FakeServer, pass, secret, settled, useVirtualTime } from "./fake_server.js";
+import { FakeServer, pass, secret, settled, useRealTime, useVirtualTime } from "./fake_server.js";
 import { Game, Lobby, MeetReplySchema } from "./gen/services/chess/game_pb.js";
 import { MoveReplySchema } from "./gen/services/chess/chess_pb.js";
 import { Echo, EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
@@ -23,8 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => {
   connection.close();
-  mock.timers.reset();
-  mock.restoreAll();
+  useRealTime();
 });
 
 const echo = () => createClient(Echo, connection);

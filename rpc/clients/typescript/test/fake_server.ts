@@ -157,6 +157,12 @@ export async function settled(): Promise<void> {
 
 export function useVirtualTime(): void {
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  mock.method(performance, "now", () => Date.now());
+}
+
+export function useRealTime(): void {
+  mock.timers.reset();
+  mock.restoreAll();
 }
 
 export async function pass(ms: number): Promise<void> {

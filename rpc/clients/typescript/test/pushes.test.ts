@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connect, type Connection, type Pushes } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import { FakeServer, pass, secret, settled, useVirtualTime } from "./fake_server.js";
+import { FakeServer, pass, secret, settled, useRealTime, useVirtualTime } from "./fake_server.js";
 import { type EchoReply, EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
 const replyType = hashOf("corolane.test.EchoReply");
@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 afterEach(() => {
   connection.close();
-  mock.timers.reset();
+  useRealTime();
 });
 
 const message = (text: string) => toBinary(EchoReplySchema, create(EchoReplySchema, { text }));
@@ -60,6 +60,7 @@ function collect(pushes: Pushes<EchoReply>): string[] {
 
 async function reconnect(isResumed: boolean): Promise<void> {
   server.onHello = (link) => link.begin({ session: secret("a"), isResumed });
+  await pass(2_000);
   server.link.drop();
   await pass(100);
 }
@@ -270,7 +271,7 @@ test("a former server's pushes are not those of the session that another has beg
   await settled();
   first.send(FrameType.goAway);
   first.push(1, replyType, message("still of the former"));
-  await settled();
+  await pass(100);
   first.push(2, replyType, message("too late"));
   server.link.push(1, replyType, message("of the new one"));
   first.send(FrameType.reply, { id: first.last(FrameType.request).id });

@@ -19,6 +19,7 @@ import {
   pass,
   secret,
   settled,
+  useRealTime,
   useVirtualTime,
 } from "./fake_server.js";
 import { Echo, EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
@@ -36,8 +37,7 @@ beforeEach(() => {
 
 afterEach(() => {
   connection?.close();
-  mock.timers.reset();
-  mock.restoreAll();
+  useRealTime();
 });
 
 async function open(options: Partial<ConnectOptions> = {}): Promise<FakeLink> {
@@ -104,6 +104,7 @@ test("each connection resumes the session with the latest secret and the last pu
   assert.deepEqual([resumed.session, resumed.receivedPush], [textOf(secret("a")), 2]);
   assert.equal(resumed.requester, begun.requester);
   assert.deepEqual(state(), { is: "open", url: "ws://a", isResumed: true });
+  await pass(2_000);
   server.link.drop();
   await pass(50);
   assert.equal(helloOf(server.link).session, textOf(secret("b")));
@@ -151,6 +152,90 @@ test("several servers are tried in turn before it waits", async () => {
   await pass(50);
   assert.deepEqual(urls.slice(3), ["ws://b", "ws://c", "ws://a"]);
   assert.equal(state().is, "open");
+});
+
+test("a mere break keeps to its server, and is followed by a short delay", async () => {
+  const first = await open({ url: ["ws://a", "ws://b"] });
+  for (let i = 0; i < 4; ++i) {
+    await pass(2_000);
+    server.link.drop();
+    await settled();
+    assert.equal(state().is, "waiting");
+    await pass(50);
+    assert.deepEqual([server.links.length, server.link.url], [i + 2, first.url]);
+  }
+});
+
+test("after a break the other servers are tried at once when its own does not answer", async () => {
+  await open({ url: ["ws://a", "ws://b"] });
+  server.onHello = (link) => (link.url === "ws://b" ? link.bye(Code.Unavailable) : link.begin());
+  server.link.drop();
+  await pass(50);
+  assert.deepEqual(
+    server.links.map(({ url }) => url),
+    ["ws://b", "ws://b", "ws://a"],
+  );
+  assert.equal(state().is, "open");
+});
+
+test("a server that refuses for good does not keep a client from the others", async () => {
+  for (const order of [0, 0.5]) {
+    mock.method(Math, "random", () => order);
+    server.onHello = (link) =>
+      link.url === "ws://b" ? link.bye(Code.PermissionDenied, "no") : link.begin();
+    await open({ url: ["ws://a", "ws://b"] });
+    assert.deepEqual(state(), { is: "open", url: "ws://a", isResumed: false });
+    connection.close();
+  }
+});
+
+test("it ends when all servers of one round refuse it, and not before", async () => {
+  let isFull = true;
+  server.onHello = (link) =>
+    link.bye(link.url === "ws://a" && isFull ? Code.Unavailable : Code.PermissionDenied);
+  await open({ url: ["ws://a", "ws://b"] });
+  assert.equal(state().is, "waiting");
+  isFull = false;
+  await pass(50);
+  assert.equal(reason()?.code, Code.PermissionDenied);
+});
+
+// Connects until that much time has passed, and returns how often.
+async function connectionCount(ms: number): Promise<number> {
+  for (let passed = 0; passed < ms; passed += 50) await pass(50);
+  return server.links.length;
+}
+
+test("a server that says go_away at once is not asked again and again", async () => {
+  for (const url of ["ws://a", ["ws://a", "ws://b"]]) {
+    server.links.length = 0;
+    server.onHello = (link, count) => {
+      if (count > 100) return;
+      link.begin();
+      link.send(FrameType.goAway);
+    };
+    await open({ url });
+    const count = await connectionCount(10_000);
+    assert.ok(count >= 5 && count <= 20, `${count} connections to ${url}`);
+    connection.close();
+  }
+});
+
+test("a server that says bye after its hello is asked after longer and longer delays", async () => {
+  server.onHello = (link) => {
+    link.begin();
+    link.bye(Code.Unavailable, "full");
+  };
+  await open();
+  const count = await connectionCount(10_000);
+  assert.ok(count >= 5 && count <= 10, `${count} connections`);
+  server.onHello = (link) => link.begin();
+  await pass(2_500);
+  assert.equal(state().is, "open");
+  await pass(2_000);
+  server.link.drop();
+  await pass(50);
+  assert.equal(state().is, "open", "a connection that has lasted begins with the first delay");
 });
 
 test("a page that is online again tries at once", async () => {
@@ -238,6 +323,7 @@ test("a function is asked for a fresh token for each connection", async () => {
   assert.equal(helloOf(server.link).token, "token 3");
   assert.equal(state().is, "open");
   server.onHello = (link) => link.bye(Code.Unauthenticated);
+  await pass(2_000);
   server.link.drop();
   await pass(50);
   await pass(100);
@@ -256,6 +342,36 @@ test("a login service that cannot be reached is asked again", async () => {
   isDown = false;
   await pass(50);
   assert.equal(state().is, "open");
+});
+
+test("an error of the token function that is none of its server does not end it", async () => {
+  for (const name of ["SyntaxError", "TimeoutError", "AbortError", "SecurityError"]) {
+    let isDown = true;
+    const token = async () => {
+      if (isDown) throw new DOMException("no token", name);
+      return "token";
+    };
+    await open({ token });
+    assert.equal(state().is, "waiting", name);
+    assert.equal(reason()?.code, Code.Unavailable, name);
+    isDown = false;
+    await pass(50);
+    assert.equal(state().is, "open", name);
+    connection.close();
+  }
+  await open({ token: () => Promise.reject(new ConnectError("banned", Code.PermissionDenied)) });
+  assert.equal(reason()?.code, Code.PermissionDenied);
+});
+
+test("a token function that never answers is asked again", async () => {
+  let count = 0;
+  await open({ token: () => (++count === 1 ? new Promise(() => {}) : "token") });
+  await pass(9_999);
+  assert.equal(state().is, "connecting");
+  await pass(1);
+  assert.deepEqual([state().is, reason()?.code], ["waiting", Code.Unavailable]);
+  await pass(50);
+  assert.deepEqual([state().is, count], ["open", 2]);
 });
 
 test("a server that drains keeps its calls, and the next one gets the new ones", async () => {
@@ -363,4 +479,38 @@ test("a url that is none ends it at once", async () => {
   };
   await open({ webSocket: broken as never });
   assert.equal(reason()?.code, Code.InvalidArgument);
+});
+
+test("an address that the page may not use ends it at once", async () => {
+  const forbidden = class {
+    constructor() {
+      throw new DOMException("not from https", "SecurityError");
+    }
+  };
+  await open({ webSocket: forbidden as never });
+  assert.equal(reason()?.code, Code.InvalidArgument);
+});
+
+test("without a WebSocket there is no connection, and the option is named", () => {
+  const page = globalThis as { WebSocket?: unknown };
+  const before = page.WebSocket;
+  delete page.WebSocket;
+  try {
+    assert.throws(
+      () => connect({ url: "ws://a" }),
+      (error: ConnectError) =>
+        error.code === Code.FailedPrecondition && /webSocket/.test(error.message),
+    );
+  } finally {
+    if (before !== undefined) page.WebSocket = before;
+  }
+});
+
+test("each listener hears each state in order, even when one closes meanwhile", async () => {
+  connection = connect({ url: "ws://a", webSocket: server.webSocket });
+  const seen: string[] = [];
+  connection.onState((now) => now.is === "open" && connection.close());
+  connection.onState((now) => seen.push(now.is));
+  await settled();
+  assert.deepEqual(seen, ["open", "ended"]);
 });

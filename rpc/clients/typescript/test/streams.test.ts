@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { connect, type Connection } from "../src/index.js";
 import { FrameType, headerSize, windowBytes } from "../src/frames.js";
-import { FakeServer, pass, settled, useVirtualTime } from "./fake_server.js";
+import { FakeServer, pass, settled, useRealTime, useVirtualTime } from "./fake_server.js";
 import { CountReplySchema, Echo } from "./gen/test/rpc/echo_pb.js";
 import { NumberSchema, Talk } from "./gen/test/rpc/talk_pb.js";
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => {
   connection.close();
-  mock.timers.reset();
+  useRealTime();
 });
 
 const echo = () => createClient(Echo, connection);
