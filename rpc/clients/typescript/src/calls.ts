@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A call on one connection: a unary call, or a stream in either direction or both.
 import { Code } from "@connectrpc/connect";
-import { type Failure, failure, failureOf } from "./failure.js";
+import { type Failure, failure, failureOf, notBegun } from "./failure.js";
 import { type Frame, type FrameFields, FrameType, windowBytes } from "./frames.js";
 import { type Link, type PendingCall, weightOf } from "./link.js";
 import { readReplyExtension } from "./wire.js";
@@ -12,7 +12,7 @@ export interface Reply {
   trailer: Headers;
 }
 
-const givenUp = failure(Code.Canceled, "the caller has given up");
+export const givenUp = failure(Code.Canceled, "the caller has given up");
 
 function replyOf(frame: Frame): Reply {
   const { headers, trailers } = readReplyExtension(frame.extension);
@@ -22,6 +22,7 @@ function replyOf(frame: Frame): Reply {
 // Resolves to the reply; rejects with a Failure. Aborting tells the server.
 export function callOnce(link: Link, fields: FrameFields, signal: AbortSignal): Promise<Reply> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(notBegun(givenUp));
     const settle = (then: () => void) => {
       signal.removeEventListener("abort", abort);
       then();
@@ -38,7 +39,7 @@ export function callOnce(link: Link, fields: FrameFields, signal: AbortSignal): 
       if (typeof id === "number") link.cancel(id);
       reject(givenUp);
     };
-    if (typeof id !== "number") reject({ ...id, hasNotBegun: true });
+    if (typeof id !== "number") reject(notBegun(id));
     else signal.addEventListener("abort", abort, { once: true });
   });
 }
@@ -66,7 +67,7 @@ export class Stream implements PendingCall {
     this.#link = link;
     this.#isReplyAnItem = isReplyAnItem;
     const id = link.request(this, fields);
-    if (typeof id !== "number") throw { ...id, hasNotBegun: true };
+    if (typeof id !== "number") throw notBegun(id);
     this.#id = id;
   }
 

@@ -234,14 +234,11 @@ export class Link {
     const call = this.#calls.get(frame.id);
     if (call === undefined) return; // The caller has given up.
     this.#calls.delete(frame.id);
-    if (frame.isTooLarge) {
-      call.onFailure(aboveLimit(frame));
-    } else {
-      try {
-        call.onReply(frame);
-      } catch (error) {
-        call.onFailure(failure(Code.Internal, `the reply cannot be read: ${error}`));
-      }
+    try {
+      if (frame.isTooLarge) throw aboveLimit(frame);
+      call.onReply(frame);
+    } catch (reason) {
+      call.onFailure(unreadable(reason));
     }
     this.#closeWhenIdle();
   }
@@ -249,12 +246,14 @@ export class Link {
   #takeItem(frame: Frame): void {
     const call = this.#calls.get(frame.id);
     if (call === undefined) return;
-    if (frame.isTooLarge) {
+    try {
+      if (frame.isTooLarge) throw aboveLimit(frame);
+      const fault = call.onItem(frame);
+      if (fault !== undefined) this.#blame(fault);
+    } catch (reason) {
       this.cancel(frame.id);
-      return call.onFailure(aboveLimit(frame));
+      call.onFailure(unreadable(reason));
     }
-    const fault = call.onItem(frame);
-    if (fault !== undefined) this.#blame(fault);
   }
 
   #leave(): void {
@@ -298,6 +297,11 @@ function aboveLimit(frame: Frame): Failure {
   const size = frame.header.getUint32(0, true);
   const text = `an answer of ${size} bytes is above the limit of ${replyBytesMax}`;
   return failure(frame.code === 0 ? Code.ResourceExhausted : codeOf(frame.code), text);
+}
+
+function unreadable(reason: unknown): Failure {
+  if (!(reason instanceof Error)) return reason as Failure;
+  return failure(Code.Internal, `the reply cannot be read: ${reason}`);
 }
 
 // What an item takes of its stream's window.

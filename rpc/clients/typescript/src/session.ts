@@ -2,6 +2,7 @@
 // The session of a page over all its connections: connects, resumes, waits, and gives up when the
 // server says so.
 import { Code, ConnectError } from "@connectrpc/connect";
+import { givenUp } from "./calls.js";
 import { errorOf, type Failure, failure, notBegun } from "./failure.js";
 import { type Frame, FrameType, groupOf, methodOf } from "./frames.js";
 import { Link, type LinkHost, replyBytesMax, type WebSocketClass } from "./link.js";
@@ -38,8 +39,6 @@ const delayLastMs = 5_000;
 const lastingAfterMs = 2_000;
 // Calls wait so long for a lost connection; after that they fail at once until it is back.
 const unreachableAfterMs = 3_000;
-
-const givenUp = notBegun(failure(Code.Canceled, "the caller has given up"));
 
 // After which the server may be tried again. Everything else is for good.
 function isPassing({ code }: Failure): boolean {
@@ -112,7 +111,7 @@ export class Session implements LinkHost {
   // Waits for a connection that takes calls. Rejects with a Failure.
   async link(signal: AbortSignal): Promise<Link> {
     for (;;) {
-      if (signal.aborted) throw givenUp;
+      if (signal.aborted) throw notBegun(givenUp);
       if (this.#state.is === "ended" || this.#isUnreachable) throw notBegun(this.#lastFailure);
       if (this.#current?.takesCalls) return this.#current;
       await wait(this.#waiting, signal);

@@ -18,7 +18,7 @@ import {
 } from "@connectrpc/connect";
 import { runStreamingCall, runUnaryCall } from "@connectrpc/connect/protocol";
 import { callOnce, type Reply, Stream } from "./calls.js";
-import { errorOf, type Failure, failure } from "./failure.js";
+import { errorOf, type Failure, failure, notBegun } from "./failure.js";
 import type { FrameFields } from "./frames.js";
 import { factsOf, type MethodFacts } from "./methods.js";
 import type { Session } from "./session.js";
@@ -46,6 +46,11 @@ class RetryBudget {
   }
 }
 
+interface RequestId {
+  caller: number;
+  sequence: number;
+}
+
 // An object remembers the last request of each caller. So calls that are under way at the same time
 // are of different callers, as few as possible.
 class RequestIds {
@@ -53,7 +58,7 @@ class RequestIds {
   #callerCount = 0;
   #sequence = 0;
 
-  take(): { caller: number; sequence: number } {
+  take(): RequestId {
     return { caller: this.#free.pop() ?? ++this.#callerCount, sequence: ++this.#sequence };
   }
 
@@ -81,7 +86,7 @@ export function createTransport(shared: Shared, object?: Uint8Array): Transport 
     async unary(method, signal, timeoutMs, header, message, contextValues) {
       const facts = factsOf(method);
       const budgetMs = Math.min(timeoutMs ?? facts.timeoutMs, timerMaxMs);
-      const deadline = Date.now() + budgetMs;
+      const deadline = performance.now() + budgetMs;
       return runUnaryCall({
         interceptors,
         signal,
@@ -115,7 +120,7 @@ export function createTransport(shared: Shared, object?: Uint8Array): Transport 
     async stream(method, signal, timeoutMs, header, messages, contextValues) {
       const facts = factsOf(method);
       const budgetMs = Math.min(timeoutMs ?? facts.timeoutMs, timerMaxMs);
-      const deadline = Date.now() + budgetMs;
+      const deadline = performance.now() + budgetMs;
       return runStreamingCall({
         interceptors,
         signal,
@@ -149,67 +154,77 @@ export function createTransport(shared: Shared, object?: Uint8Array): Transport 
 
 class UnaryCall {
   #failedCount = 0;
-  readonly #until: number;
+  #mayHaveRun = false;
+  readonly #isDurable: boolean;
   readonly #isRepeatable: boolean;
-  readonly #request: ReturnType<RequestIds["take"]> | undefined;
-  readonly #fields: FrameFields;
+  readonly #until: number;
 
   constructor(
     private readonly shared: Shared,
     private readonly facts: MethodFacts,
-    message: Uint8Array,
-    headers: Headers,
-    id: Uint8Array | undefined,
+    private readonly message: Uint8Array,
+    private readonly headers: Headers,
+    private readonly object: Uint8Array | undefined,
     private readonly deadline: number,
   ) {
-    let object: ObjectCall | undefined = id && { id };
-    if (object !== undefined && facts.isDurable) {
-      this.#request = shared.requestIds.take();
-      const caller = new TextEncoder().encode(String(this.#request.caller));
-      object = { ...object, request: { caller, sequence: this.#request.sequence } };
-    }
-    this.#isRepeatable = facts.isIdempotent || this.#request !== undefined;
-    this.#until =
-      this.#request === undefined ? deadline : Math.min(deadline, Date.now() + requestMemoryMs);
-    this.#fields = requestFields(facts, headers, object, message);
+    this.#isDurable = object !== undefined && facts.isDurable;
+    this.#isRepeatable = facts.isIdempotent || this.#isDurable;
+    const memoryMs = this.#isDurable ? requestMemoryMs : Infinity;
+    this.#until = Math.min(deadline, performance.now() + memoryMs);
     shared.retries.callMade();
   }
 
   async run(signal: AbortSignal): Promise<Reply> {
+    const { requestIds } = this.shared;
+    const request = this.#isDurable ? requestIds.take() : undefined;
     try {
-      return await this.#runUntilFinal(signal);
+      return await this.#runUntilFinal(this.#fields(request), signal);
+    } catch (reason) {
+      // Only the last attempt has certainly not begun.
+      throw this.#mayHaveRun ? { ...(reason as Failure), hasNotBegun: false } : reason;
     } finally {
-      if (this.#request !== undefined) this.shared.requestIds.giveBack(this.#request.caller);
+      if (request !== undefined) requestIds.giveBack(request.caller);
     }
   }
 
-  async #runUntilFinal(signal: AbortSignal): Promise<Reply> {
+  #fields(request: RequestId | undefined): FrameFields {
+    const caller = new TextEncoder().encode(String(request?.caller));
+    const object = this.object && { id: this.object, request: request && { ...request, caller } };
+    return requestFields(this.facts, this.headers, object, this.message);
+  }
+
+  async #runUntilFinal(fields: FrameFields, signal: AbortSignal): Promise<Reply> {
+    const { session } = this.shared;
     for (;;) {
-      const link = await this.shared.session.link(signal);
-      const fields = { ...this.#fields, time: timeLeft(this.deadline) };
+      const link = await session.link(signal);
+      const timed = { ...fields, time: timeLeft(this.deadline) };
       if (this.facts.isOneWay) {
-        const refused = link.notify(fields);
-        if (refused !== undefined) throw { ...refused, hasNotBegun: true };
+        const refused = link.notify(timed);
+        if (refused !== undefined) throw notBegun(refused);
         return { message: new Uint8Array(), header: new Headers(), trailer: new Headers() };
       }
       try {
-        return await callOnce(link, fields, signal);
-      } catch (reason) {
-        if (!(await this.#mayRetry(reason as Failure, signal))) throw reason;
+        return await callOnce(link, timed, signal);
+      } catch (error) {
+        const reason = error as Failure;
+        if (!reason.hasNotBegun) this.#mayHaveRun = true;
+        const delay = this.#retryDelay(reason);
+        if (delay === undefined) throw reason;
+        await session.sleep(delay, signal);
       }
     }
   }
 
-  // Waits for the time of the next attempt.
-  async #mayRetry(reason: Failure, signal: AbortSignal): Promise<boolean> {
-    if (!reason.hasNotBegun && !this.#isRepeatable) return false;
+  // Nothing when the call is not made again.
+  #retryDelay(reason: Failure): number | undefined {
+    if (!reason.hasNotBegun && !this.#isRepeatable) return undefined;
     // A loaded server says when to come back; other limits do not go away by themselves.
     const isLoaded = reason.code === Code.ResourceExhausted && reason.retryAfterMs > 0;
-    if (reason.code !== Code.Unavailable && !isLoaded) return false;
+    if (reason.code !== Code.Unavailable && !isLoaded) return undefined;
     const range = Math.min(retryDelayFirstMs * 2 ** this.#failedCount++, retryDelayLastMs);
     const delay = reason.retryAfterMs + (range * (1 + Math.random())) / 2;
-    if (Date.now() + delay >= this.#until || !this.shared.retries.take()) return false;
-    return sleep(delay, signal);
+    const isTooLate = performance.now() + delay >= this.#until;
+    return isTooLate || !this.shared.retries.take() ? undefined : delay;
   }
 }
 
@@ -292,20 +307,7 @@ function requestFields(
 }
 
 function timeLeft(deadline: number): number {
-  return Math.min(Math.max(Math.ceil((deadline - Date.now()) * 1000), 1), timeLeftMaxUs);
-}
-
-// False when the caller gives up meanwhile.
-function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const wake = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", wake);
-      resolve(!signal.aborted);
-    };
-    const timer = setTimeout(wake, ms);
-    signal.addEventListener("abort", wake);
-  });
+  return Math.min(Math.max(Math.ceil((deadline - performance.now()) * 1000), 1), timeLeftMaxUs);
 }
 
 function asFailure(reason: unknown): Failure {
