@@ -112,7 +112,7 @@ export class FrameReader {
   #skipped = 0;
 
   // Larger replies and items are passed on without their payload; other larger frames are at fault.
-  constructor(private readonly payloadBytesMax: number) {}
+  constructor(public payloadBytesMax: number) {}
 
   // Calls `take` for each whole frame, which may keep it. Throws a Failure for bytes that make no
   // sense; nothing may be read after that.

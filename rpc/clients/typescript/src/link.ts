@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One connection: its beginning, its signs of life, the calls that wait for an answer on it, its
-// end. connection.ts makes one after the other.
+// end. session.ts makes one after the other.
 import { Code } from "@connectrpc/connect";
 import { codeOf, type Failure, failure, textOf } from "./failure.js";
 import {
@@ -20,6 +20,7 @@ const beginningTimeMaxMs = 5_000;
 const silenceMs = 10_000;
 const pongTimeMaxMs = 5_000;
 const pendingCountMax = 4_096;
+const helloBytesMax = 5 * 1024;
 export const replyBytesMax = 4 * 1024 * 1024;
 
 /** What a WebSocket of a browser, of Node and of the package ws have in common. */
@@ -57,15 +58,16 @@ export interface LinkHost {
 export class Link {
   requestBytesMax = Infinity;
   #socket: WebSocketLike;
-  #reader = new FrameReader(replyBytesMax);
+  #reader = new FrameReader(helloBytesMax);
   #calls = new Map<number, PendingCall>();
   #lastCall = 0;
   #isOpen = false;
   #isLeaving = false;
   #isOver = false;
+  #hasSession = false;
   #receivedPush = 0;
   #owesAck = false;
-  #heardAt = Date.now();
+  #heardAt = performance.now();
   // Nothing has been heard since.
   #hasPinged = false;
   #unsentBytes = 0;
@@ -174,9 +176,9 @@ export class Link {
 
   #receive(data: unknown): void {
     this.#heard();
-    if (!(data instanceof ArrayBuffer)) return this.#blame("a message is text");
+    if (typeof data === "string") return this.#blame("a message is text");
     try {
-      this.#reader.read(new Uint8Array(data), (frame) => {
+      this.#reader.read(new Uint8Array(data as ArrayBuffer), (frame) => {
         if (!this.#isOver) this.#take(frame);
       });
     } catch (reason) {
@@ -203,9 +205,7 @@ export class Link {
         return this.#calls.get(frame.id)?.onRoom(frame.time);
       case FrameType.push:
       case FrameType.pushGap:
-        this.#owesAck = true;
-        this.#receivedPush = Math.max(this.#receivedPush, frame.id);
-        return this.host.onPush(this, frame);
+        return this.#takePush(frame);
       case FrameType.ping:
         return this.send(FrameType.pong);
       case FrameType.pong:
@@ -224,10 +224,20 @@ export class Link {
     }
     const hello = readHello(frame.message);
     if (hello.payloadBytesMax > 0) this.requestBytesMax = hello.payloadBytesMax;
+    this.#hasSession = hello.session !== undefined;
+    this.#reader.payloadBytesMax = replyBytesMax;
     this.#isOpen = true;
     clearTimeout(this.#timer);
     this.#watch(silenceMs);
     this.host.onOpen(this, hello);
+  }
+
+  #takePush(frame: Frame): void {
+    if (!this.#hasSession) return this.#blame("a push without a session");
+    if (!Number.isSafeInteger(frame.id)) return this.#blame(`a push has the number ${frame.id}`);
+    this.#owesAck = true;
+    this.#receivedPush = Math.max(this.#receivedPush, frame.id);
+    this.host.onPush(this, frame);
   }
 
   #takeReply(frame: Frame): void {
@@ -272,7 +282,7 @@ export class Link {
   }
 
   #heard(): void {
-    this.#heardAt = Date.now();
+    this.#heardAt = performance.now();
     this.#hasPinged = false;
   }
 
@@ -283,7 +293,7 @@ export class Link {
       const unsent = this.#socket.bufferedAmount;
       if (unsent < this.#unsentBytes) this.#heard();
       this.#unsentBytes = unsent;
-      const left = this.#heardAt + silenceMs - Date.now();
+      const left = this.#heardAt + silenceMs - performance.now();
       if (left > 0) return this.#watch(left);
       if (this.#hasPinged) return this.lose(failure(Code.Unavailable, `${this.url} is silent`));
       this.#hasPinged = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A server inside the test, which speaks the protocol frame by frame, and says what the test wants.
 import { mock } from "node:test";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import {
   encodeFrame,
   type Frame,
@@ -26,6 +26,36 @@ export function hello(fields: HelloFields): Uint8Array {
   if (fields.session) writer.tag(10, WireType.LengthDelimited).bytes(fields.session);
   if (fields.isResumed) writer.tag(12, WireType.Varint).bool(true);
   return writer.finish();
+}
+
+// What a client has said in its hello.
+export interface Hello {
+  requester: string;
+  token: string;
+  keepsSession: boolean;
+  session: string | undefined;
+  receivedPush: number | undefined;
+}
+
+export function helloOf(link: FakeLink): Hello {
+  const fields = new Map<number, Uint8Array | number>();
+  const reader = new BinaryReader(link.received[0]!.message);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const isText = type === WireType.LengthDelimited;
+    fields.set(number, isText ? reader.bytes() : Number(reader.uint64()));
+  }
+  const text = (number: number) => {
+    const value = fields.get(number);
+    return value === undefined ? undefined : Buffer.from(value as Uint8Array).toString("latin1");
+  };
+  return {
+    requester: text(5) ?? "",
+    token: text(8) ?? "",
+    keepsSession: fields.get(9) === 1,
+    session: text(10),
+    receivedPush: fields.get(11) as number | undefined,
+  };
 }
 
 // The server's end of one connection.
@@ -157,7 +187,7 @@ export async function settled(): Promise<void> {
 
 export function useVirtualTime(): void {
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
-  mock.method(performance, "now", () => Date.now());
+  mock.method(performance, "now", () => new Date().getTime());
 }
 
 export function useRealTime(): void {
