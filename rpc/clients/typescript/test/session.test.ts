@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import {
   connect,
@@ -11,11 +10,11 @@ import {
   mayHaveRun,
   type State,
 } from "../src/index.js";
-import { encodeFrame, FrameType, hashOf, helloFrame } from "../src/frames.js";
+import { FrameType, hashOf } from "../src/frames.js";
 import {
   type FakeLink,
   FakeServer,
-  hello,
+  helloOf,
   pass,
   secret,
   settled,
@@ -46,35 +45,6 @@ async function open(options: Partial<ConnectOptions> = {}): Promise<FakeLink> {
   connection.onState((state) => states.push(state.is));
   await settled();
   return server.link;
-}
-
-interface Hello {
-  requester: string;
-  token: string;
-  keepsSession: boolean;
-  session: string | undefined;
-  receivedPush: number | undefined;
-}
-
-function helloOf(link: FakeLink): Hello {
-  const fields = new Map<number, Uint8Array | number>();
-  const reader = new BinaryReader(link.received[0]!.message);
-  while (reader.pos < reader.len) {
-    const [number, type] = reader.tag();
-    const isText = type === WireType.LengthDelimited;
-    fields.set(number, isText ? reader.bytes() : Number(reader.uint64()));
-  }
-  const text = (number: number) => {
-    const value = fields.get(number);
-    return value === undefined ? undefined : Buffer.from(value as Uint8Array).toString("latin1");
-  };
-  return {
-    requester: text(5) ?? "",
-    token: text(8) ?? "",
-    keepsSession: fields.get(9) === 1,
-    session: text(10),
-    receivedPush: fields.get(11) as number | undefined,
-  };
 }
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
@@ -109,17 +79,6 @@ test("each connection resumes the session with the latest secret and the last pu
   await pass(50);
   assert.equal(helloOf(server.link).session, textOf(secret("b")));
   assert.deepEqual(states.slice(0, 4), ["open", "waiting", "connecting", "open"]);
-});
-
-test("pushes that arrive at once are acknowledged once", async () => {
-  const link = await open();
-  const push = (id: number) => encodeFrame(FrameType.push, { id, method: 1n });
-  link.sendTogether(push(1), push(2), push(3));
-  link.sendTogether(push(4), encodeFrame(FrameType.pushGap, { id: 9 }));
-  assert.deepEqual(
-    link.frames(FrameType.pushAck).map(({ id }) => id),
-    [3, 9],
-  );
 });
 
 test("delays are drawn from a range that doubles up to five seconds", async () => {
@@ -259,37 +218,6 @@ test("a page that is online again tries at once", async () => {
   }
 });
 
-test("a silent server is asked after ten seconds, and given up after five more", async () => {
-  const link = await open();
-  await pass(9_999);
-  assert.equal(link.frames(FrameType.ping).length, 0);
-  await pass(1);
-  assert.equal(link.frames(FrameType.ping).length, 1);
-  await pass(4_999);
-  link.send(FrameType.pong);
-  await pass(10_000);
-  assert.equal(link.frames(FrameType.ping).length, 2);
-  assert.equal(state().is, "open");
-  await pass(5_000);
-  assert.equal(state().is, "waiting");
-  assert.match(reason()!.message, /silent/);
-  assert.ok(link.isClosed);
-});
-
-test("a ping is answered", async () => {
-  const link = await open();
-  link.send(FrameType.ping);
-  assert.equal(link.frames(FrameType.pong).length, 1);
-});
-
-test("a server that sends no hello in five seconds is given up", async () => {
-  server.onHello = () => {};
-  const link = await open();
-  await pass(5_000);
-  assert.equal(state().is, "waiting");
-  assert.ok(link.isClosed);
-});
-
 test("a bye says whether a new session may begin", async () => {
   for (const code of [4, 5, 8, 14]) {
     (await open()).bye(code, "go");
@@ -303,75 +231,6 @@ test("a bye says whether a new session may begin", async () => {
     await assert.rejects(echo().echo({}), (error: ConnectError) => error.code === code);
     await pass(60_000);
   }
-});
-
-test("a login that is refused is the end", async () => {
-  server.onHello = (link) => link.bye(Code.Unauthenticated, "no");
-  await open({ token: "wrong" });
-  assert.deepEqual([helloOf(server.link).token, reason()?.code], ["wrong", Code.Unauthenticated]);
-});
-
-test("a function is asked for a fresh token for each connection", async () => {
-  let count = 0;
-  await open({ token: async () => `token ${++count}` });
-  server.onHello = (link) => (count === 2 ? link.bye(Code.Unauthenticated) : link.begin());
-  server.link.drop();
-  await pass(50);
-  assert.equal(helloOf(server.link).token, "token 2");
-  assert.equal(state().is, "waiting", "it may have expired on its way");
-  await pass(100);
-  assert.equal(helloOf(server.link).token, "token 3");
-  assert.equal(state().is, "open");
-  server.onHello = (link) => link.bye(Code.Unauthenticated);
-  await pass(2_000);
-  server.link.drop();
-  await pass(50);
-  await pass(100);
-  assert.equal(state().is, "ended", "two fresh ones in a row are refused");
-});
-
-test("a login service that cannot be reached is asked again", async () => {
-  let isDown = true;
-  await open({
-    token: () => {
-      if (isDown) throw new TypeError("fetch failed");
-      return "token";
-    },
-  });
-  assert.equal(state().is, "waiting");
-  isDown = false;
-  await pass(50);
-  assert.equal(state().is, "open");
-});
-
-test("an error of the token function that is none of its server does not end it", async () => {
-  for (const name of ["SyntaxError", "TimeoutError", "AbortError", "SecurityError"]) {
-    let isDown = true;
-    const token = async () => {
-      if (isDown) throw new DOMException("no token", name);
-      return "token";
-    };
-    await open({ token });
-    assert.equal(state().is, "waiting", name);
-    assert.equal(reason()?.code, Code.Unavailable, name);
-    isDown = false;
-    await pass(50);
-    assert.equal(state().is, "open", name);
-    connection.close();
-  }
-  await open({ token: () => Promise.reject(new ConnectError("banned", Code.PermissionDenied)) });
-  assert.equal(reason()?.code, Code.PermissionDenied);
-});
-
-test("a token function that never answers is asked again", async () => {
-  let count = 0;
-  await open({ token: () => (++count === 1 ? new Promise(() => {}) : "token") });
-  await pass(9_999);
-  assert.equal(state().is, "connecting");
-  await pass(1);
-  assert.deepEqual([state().is, reason()?.code], ["waiting", Code.Unavailable]);
-  await pass(50);
-  assert.deepEqual([state().is, count], ["open", 2]);
 });
 
 test("a server that drains keeps its calls, and the next one gets the new ones", async () => {
@@ -428,47 +287,6 @@ test("a page that closes ends everything", async () => {
   assert.ok(link.isClosed);
   await pass(60_000);
   assert.equal(server.links.length, 1);
-});
-
-test("a server that breaks the protocol is told so, and left for good", async () => {
-  const lies: [string, (link: FakeLink) => void][] = [
-    ["text", (link) => link.sendMessage("hello")],
-    ["a second hello", (link) => link.begin()],
-    ["a request", (link) => link.send(FrameType.request, { id: 1 })],
-    ["an unknown type", (link) => link.sendBytes(new Uint8Array(32).fill(77))],
-    ["an item for a unary call", (link) => link.send(FrameType.item, { id: 1 })],
-    ["a large push", (link) => link.sendBytes(encodeFrame(13, { message: new Uint8Array(5e6) }))],
-  ];
-  for (const [name, lie] of lies) {
-    const link = await open();
-    const call = assert.rejects(echo().echo({}), ConnectError);
-    await settled();
-    lie(link);
-    await call;
-    assert.equal(link.last(FrameType.bye).code, Code.InvalidArgument, name);
-    assert.equal(reason()?.code, Code.InvalidArgument, name);
-  }
-});
-
-test("what does not begin as a server is left for good", async () => {
-  const beginnings: [Code, (link: FakeLink) => void][] = [
-    [Code.InvalidArgument, (link) => link.send(FrameType.reply, { id: 1 })],
-    [Code.InvalidArgument, (link) => link.sendBytes(encodeFrame(FrameType.hello, { method: 1n }))],
-    [Code.InvalidArgument, (link) => link.sendBytes(helloFrame(new Uint8Array([0x52, 9])))],
-    [
-      Code.Unimplemented,
-      (link) => {
-        const bytes = helloFrame(hello({}));
-        bytes[16] = 2;
-        link.sendBytes(bytes);
-      },
-    ],
-  ];
-  for (const [code, begin] of beginnings) {
-    server.onHello = begin;
-    await open();
-    assert.equal(reason()?.code, code);
-  }
 });
 
 test("a url that is none ends it at once", async () => {
