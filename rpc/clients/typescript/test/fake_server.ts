@@ -2,6 +2,7 @@
 // A server inside the test, which speaks the protocol frame by frame, and says what the test wants.
 import { mock } from "node:test";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   encodeFrame,
   type Frame,
@@ -10,6 +11,7 @@ import {
   FrameType,
   helloFrame,
 } from "../src/frames.js";
+import type { Pushes } from "../src/index.js";
 import type { WebSocketClass } from "../src/link.js";
 
 export const secret = (text: string) => new TextEncoder().encode(`${text} 0123456789abcdef`);
@@ -178,6 +180,20 @@ export class FakeServer {
   get link(): FakeLink {
     return this.links.at(-1)!;
   }
+}
+
+// Collects what a reader gets: texts, "gap", and how it ended.
+export function collect(pushes: Pushes<{ text: string }>): string[] {
+  const seen: string[] = [];
+  void (async () => {
+    try {
+      for await (const item of pushes) seen.push(item.isGap ? "gap" : item.message.text);
+      seen.push("end");
+    } catch (error) {
+      seen.push(Code[ConnectError.from(error).code]!);
+    }
+  })();
+  return seen;
 }
 
 // Lets everything happen that needs no time.

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Code } from "@connectrpc/connect";
+import { connect, type Connection } from "../src/index.js";
+import { FrameType, hashOf } from "../src/frames.js";
+import { collect, FakeServer, pass, secret, settled } from "./fake_server.js";
+import { useRealTime, useVirtualTime } from "./fake_server.js";
+import { EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
+
+const replyType = hashOf("corolane.test.EchoReply");
+const requestType = hashOf("corolane.test.EchoRequest");
+const gapType = hashOf("corolane.rpc.GroupGap");
+const endType = hashOf("corolane.rpc.GroupEnd");
+
+let server: FakeServer;
+let connection: Connection;
+let number: number;
+
+beforeEach(async () => {
+  useVirtualTime();
+  number = 0;
+  server = new FakeServer();
+  connection = connect({ url: "ws://a", webSocket: server.webSocket });
+  await settled();
+});
+
+afterEach(() => {
+  connection.close();
+  useRealTime();
+});
+
+const message = (text: string) => toBinary(EchoReplySchema, create(EchoReplySchema, { text }));
+
+function push(text: string, group = 0): void {
+  server.link.push(++number, replyType, message(text), group);
+}
+
+function endGroup(group: number, code: number, reason = ""): void {
+  const writer = new BinaryWriter();
+  if (code !== 0) writer.tag(1, WireType.Varint).uint32(code);
+  if (reason !== "") writer.tag(2, WireType.LengthDelimited).string(reason);
+  server.link.push(++number, endType, writer.finish(), group);
+}
+
+async function reconnect(isResumed: boolean): Promise<void> {
+  server.onHello = (link) => link.begin({ session: secret("a"), isResumed });
+  await pass(2_000);
+  server.link.drop();
+  await pass(100);
+}
+
+const follow = (group: number) => connection.follow(EchoReplySchema, group);
+
+test("a group's pushes come to its follower alone", async () => {
+  const session = collect(connection.pushes(EchoReplySchema));
+  const one = collect(follow(1));
+  const two = collect(follow(2));
+  push("a", 1);
+  push("b", 2);
+  push("c");
+  server.link.push(++number, requestType, message("of another type"), 1);
+  push("d", 1);
+  await settled();
+  assert.deepEqual([one, two, session], [["a", "d"], ["b"], ["c"]]);
+});
+
+test("pushes that come before the reply wait for their follower", async () => {
+  push("early", 7);
+  server.link.push(++number, requestType, message("of another type"), 7);
+  server.link.push(++number, gapType, new Uint8Array(), 7);
+  endGroup(8, Code.NotFound, "it was over at once");
+  const seen = collect(follow(7));
+  push("late", 7);
+  const ended = collect(follow(8));
+  await settled();
+  assert.deepEqual([seen, ended], [["early", "gap", "late"], ["NotFound"]]);
+});
+
+test("of groups that nobody claims the newest are lost, which is a gap", async () => {
+  for (let i = 0; i < 200; ++i) push(`a${i}`, 1);
+  for (let i = 0; i < 100; ++i) push(`b${i}`, 2);
+  const one = collect(follow(1));
+  const two = collect(follow(2));
+  push("more", 2);
+  await settled();
+  assert.equal(one.length, 200);
+  assert.deepEqual([two.length, two.at(55), two.at(56), two.at(57)], [58, "b55", "gap", "more"]);
+  for (let group = 1_000; group < 2_000; ++group) push("never claimed", group);
+  const forgotten = collect(follow(1_999));
+  push("claimed", 1_999);
+  await settled();
+  assert.deepEqual(forgotten, ["gap", "claimed"]);
+});
+
+test("a gap of a group, and one of the session, reach its follower", async () => {
+  const one = collect(follow(1));
+  const two = collect(follow(2));
+  server.link.push(++number, gapType, new Uint8Array(), 1);
+  push("a", 1);
+  push("b", 2);
+  server.link.send(FrameType.pushGap, { id: (number += 5) });
+  push("c", 2);
+  await settled();
+  assert.deepEqual([one, two], [["gap", "a", "gap"], ["b", "gap", "c"]]);
+});
+
+test("a group ends with its error, or without one", async () => {
+  const failed = collect(follow(1));
+  const ended = collect(follow(2));
+  push("last", 1);
+  endGroup(1, Code.NotFound, "the room has closed");
+  endGroup(2, 0);
+  await settled();
+  assert.deepEqual([failed, ended], [["last", "NotFound"], ["end"]]);
+  assert.equal(server.link.frames(FrameType.unfollow).length, 0);
+});
+
+test("a follower that leaves tells the server, also after a resume", async () => {
+  const group = follow(3);
+  push("a", 3);
+  for await (const item of group) {
+    assert.equal(item.message?.text, "a");
+    break;
+  }
+  assert.deepEqual(
+    server.link.frames(FrameType.unfollow).map(({ id }) => id),
+    [3],
+  );
+  push("under way", 3);
+  assert.equal(server.link.frames(FrameType.unfollow).length, 1);
+  await reconnect(true);
+  assert.equal(server.link.frames(FrameType.unfollow).length, 0);
+  push("it did not hear", 3);
+  push("and again", 3);
+  assert.equal(server.link.frames(FrameType.unfollow).length, 1);
+  endGroup(3, Code.Aborted);
+  assert.throws(() => {
+    follow(4);
+    follow(4);
+  }, /followed already/);
+});
+
+test("a follower that leaves without a connection tells the next one", async () => {
+  const group = follow(3);
+  server.link.drop();
+  await group.return?.();
+  server.onHello = (link) => link.begin({ session: secret("a"), isResumed: true });
+  await pass(100);
+  push("a", 3);
+  assert.equal(server.link.last(FrameType.unfollow).id, 3);
+});
+
+test("a group is resumed with its session, and ends with it", async () => {
+  const seen = collect(follow(1));
+  push("a", 1);
+  await reconnect(true);
+  push("b", 1);
+  await reconnect(false);
+  number = 0;
+  push("of another group", 1);
+  await settled();
+  assert.deepEqual(seen, ["a", "b", "Aborted"]);
+  assert.deepEqual(collect(follow(1)).length, 0);
+});
