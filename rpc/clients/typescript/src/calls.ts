@@ -10,13 +10,15 @@ export interface Reply {
   message: Uint8Array;
   header: Headers;
   trailer: Headers;
+  // Of its connection.
+  session: number;
 }
 
 export const givenUp = failure(Code.Canceled, "the caller has given up");
 
-function replyOf(frame: Frame): Reply {
+function replyOf(frame: Frame, { session }: Link): Reply {
   const { headers, trailers } = readReplyExtension(frame.extension);
-  return { message: frame.message, header: headers, trailer: trailers };
+  return { message: frame.message, header: headers, trailer: trailers, session };
 }
 
 // Resolves to the reply; rejects with a Failure. Aborting tells the server.
@@ -29,7 +31,7 @@ export function callOnce(link: Link, fields: FrameFields, signal: AbortSignal): 
     };
     const call: PendingCall = {
       onReply: (frame) =>
-        settle(() => (frame.code === 0 ? resolve(replyOf(frame)) : reject(failureOf(frame)))),
+        settle(() => (frame.code === 0 ? resolve(replyOf(frame, link)) : reject(failureOf(frame)))),
       onItem: () => "an item for a call that has one reply",
       onRoom: () => {},
       onFailure: (reason) => settle(() => reject(reason)),
@@ -71,8 +73,8 @@ export class Stream implements PendingCall {
     this.#id = id;
   }
 
-  get hasEnded(): boolean {
-    return this.#end !== undefined;
+  get session(): number {
+    return this.#link.session;
   }
 
   // Waits for the headers, which come with the first item, or with the end.

@@ -48,17 +48,17 @@ export class Connection implements Transport {
   }
 
   /**
-   * The messages of a group, whose number is in the reply of the method that has begun to follow
-   * it. To be called as soon as that reply is there: a number is valid in its session only. Ends
-   * with the group. Fails with `aborted` when the session is a new one: then call that method
-   * again. Leaving it tells the server.
+   * The messages of a group, of one type or of several, whose number is in the reply of the method
+   * that has begun to follow it. Pass that reply itself, as soon as it is there: a number is valid
+   * in its session only. Ends with the group. Fails with `aborted` when the session is a new one:
+   * then call that method again. Leaving it tells the server.
    */
   follow<Desc extends DescMessage>(
-    schema: Desc,
-    group: number,
+    schema: Desc | readonly Desc[],
+    reply: { readonly group: number },
     options: PushOptions = {},
   ): Pushes<MessageShape<Desc>> {
-    return this.#session.inbox.follow(schema, group, options);
+    return this.#session.inbox.follow(schema, reply, options);
   }
 
   get state(): State {

@@ -57,6 +57,8 @@ export interface LinkHost {
 
 export class Link {
   requestBytesMax = Infinity;
+  // Which of the sessions that servers have begun it has carried.
+  session = 0;
   #socket: WebSocketLike;
   #reader = new FrameReader(helloBytesMax);
   #calls = new Map<number, PendingCall>();
@@ -94,10 +96,6 @@ export class Link {
 
   get takesCalls(): boolean {
     return this.#isOpen && !this.#isLeaving && !this.#isOver;
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   // Returns the id of the call, or why the request was not sent.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a session is pushed, as async iterators: messages of the session itself, and of the groups
 // that it follows.
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { codeOf, errorOf, type Failure, failure } from "./failure.js";
 import { hashOf } from "./frames.js";
@@ -25,9 +25,14 @@ export interface PushOptions {
 
 // Kept for a reader that is slow, and for groups that nobody has claimed yet.
 const queuedCountMax = 256;
-const unfollowedCountMax = 4_096;
+const queuedBytesMax = 1024 * 1024;
+const pastCountMax = 4_096;
 const groupGap = hashOf("corolane.rpc.GroupGap");
 const groupEnd = hashOf("corolane.rpc.GroupEnd");
+const formerSession = failure(Code.Aborted, "the session is a new one: follow again");
+const forgotten = failure(Code.Aborted, "nobody has followed the group in time: follow again");
+const followedAlready = failure(Code.FailedPrecondition, "the group was followed already");
+const noGroup = failure(Code.InvalidArgument, "that is not the number of a group");
 
 interface Item {
   type: bigint;
@@ -38,6 +43,7 @@ interface Item {
 // What waits for one reader. When it is full the oldest message makes room, and a gap takes its
 // place.
 class Queue {
+  bytes = 0;
   #items: Item[] = [];
   #end: { reason: Failure | undefined } | undefined;
   #wakes: (() => void)[] = [];
@@ -50,18 +56,22 @@ class Queue {
     return this.#end !== undefined;
   }
 
-  add(item: Item): void {
+  // Keeps a copy: the bytes may be a small part of what has arrived at once.
+  add(type: bigint, bytes?: Uint8Array): void {
     if (this.#end !== undefined) return;
-    const last = this.#items.at(-1);
-    if (last !== undefined && last.bytes === undefined && item.bytes === undefined) return;
-    this.#items.push(item);
-    if (this.size > queuedCountMax) this.#items.splice(0, 2, { type: 0n });
+    if (bytes === undefined && this.size > 0 && this.#items.at(-1)?.bytes === undefined) return;
+    this.#items.push(bytes === undefined ? { type } : { type, bytes: bytes.slice() });
+    this.bytes += bytes?.length ?? 0;
+    while (this.size > queuedCountMax || this.bytes > queuedBytesMax) {
+      for (const item of this.#items.splice(0, 2, { type })) this.bytes -= item.bytes?.length ?? 0;
+    }
     this.#wake();
   }
 
   // Messages of other types are not for the reader.
-  keepOnly(type: bigint): void {
-    this.#items = this.#items.filter((item) => item.bytes === undefined || item.type === type);
+  keepOnly(types: Schemas): void {
+    this.#items = this.#items.filter(({ type, bytes }) => bytes === undefined || types.has(type));
+    this.bytes = this.#items.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
   }
 
   // What is queued is still read, but not after the reader itself has gone.
@@ -85,158 +95,188 @@ class Queue {
       }
       await new Promise<void>((resolve) => this.#wakes.push(resolve));
     }
-    return this.#items.shift();
+    const item = this.#items.shift();
+    this.bytes -= item?.bytes?.length ?? 0;
+    return item;
   }
 }
 
-interface Group {
+// Of the messages that a reader wants, by the hashes of their names.
+type Schemas = Map<bigint, DescMessage>;
+
+interface Reader {
   queue: Queue;
-  // Of the messages that its follower wants; nothing while nobody has claimed it.
-  type: bigint | undefined;
+  schemas: Schemas;
 }
 
 export class Inbox {
-  #byType = new Map<bigint, Set<Queue>>();
-  #groups = new Map<number, Group>();
-  #unclaimedCount = 0;
-  // So many groups were unclaimed that some were forgotten.
-  #hasForgotten = false;
-  // The groups that nobody wants any more, and the connection on which the server was told.
-  #unfollowed = new Map<number, unknown>();
+  // Counts the sessions that servers have begun.
+  session = 0;
+  // That of each reply, since a group's number is valid in its session only.
+  #sessionOf = new WeakMap<object, number>();
+  #readers = new Set<Reader>();
+  #groups = new Map<number, Reader>();
+  // Groups whose pushes have come before anyone follows them, the oldest first.
+  #unclaimed = new Map<number, Queue>();
+  // Groups that were left or have ended, and what is said of them. Since no number is used twice,
+  // what still comes of them is ignored.
+  #past = new Map<number, Failure>();
+  // Those of them that the server has not ended yet.
+  #unfollowed = new Set<number>();
   #end: { reason: Failure | undefined } | undefined;
 
-  // `unfollow` tells the server, if there is a connection, and returns that.
-  constructor(private readonly unfollow: (group: number) => unknown) {}
+  // `unfollow` tells the server, if there is a connection.
+  constructor(private readonly unfollow: (group: number) => void) {}
+
+  // A reply that came over a connection of that session.
+  onReply(reply: object, session: number): void {
+    this.#sessionOf.set(reply, session);
+  }
 
   pushes<Desc extends DescMessage>(schema: Desc, options: PushOptions) {
-    const type = hashOf(schema.typeName);
-    const queue = new Queue();
-    const queues = this.#byType.get(type) ?? new Set();
-    this.#byType.set(type, queues.add(queue));
-    if (this.#end !== undefined) queue.end(this.#end.reason);
-    return iterate(schema, queue, options, () => queues.delete(queue));
+    const reader = { queue: new Queue(), schemas: schemasOf(schema) };
+    if (this.#end !== undefined) reader.queue.end(this.#end.reason);
+    else this.#readers.add(reader);
+    return iterate<Desc>(reader, options, () => this.#readers.delete(reader));
   }
 
-  follow<Desc extends DescMessage>(schema: Desc, number: number, options: PushOptions) {
-    const type = hashOf(schema.typeName);
-    const unclaimed = this.#groups.get(number);
-    if (unclaimed?.type !== undefined || this.#unfollowed.has(number)) {
-      throw errorOf(failure(Code.FailedPrecondition, `group ${number} was followed already`));
-    }
-    const group = unclaimed ?? { queue: new Queue(), type };
-    if (unclaimed !== undefined) this.#claim(unclaimed, type);
-    else if (this.#hasForgotten) group.queue.add({ type: 0n });
-    if (this.#end !== undefined) group.queue.end(this.#end.reason);
-    if (group.queue.hasEnded) this.#groups.delete(number);
-    else this.#groups.set(number, group);
-    return iterate(schema, group.queue, options, () => this.#leave(number, group));
+  follow<Desc extends DescMessage>(
+    schema: Desc | readonly Desc[],
+    reply: { readonly group: number },
+    options: PushOptions,
+  ) {
+    const number = reply.group;
+    const reader = { queue: new Queue(), schemas: schemasOf(schema) };
+    const refused = this.#refusal(reply);
+    if (this.#end !== undefined) reader.queue.end(this.#end.reason);
+    else if (refused !== undefined) reader.queue.end(refused);
+    else this.#claim(number, reader);
+    return iterate<Desc>(reader, options, () => this.#leave(number, reader));
   }
 
-  onPush(link: unknown, type: bigint, number: number, bytes: Uint8Array): void {
-    if (number === 0) {
-      for (const queue of this.#byType.get(type) ?? []) queue.add({ type, bytes });
-    } else if (this.#unfollowed.has(number)) {
-      if (type === groupEnd) this.#unfollowed.delete(number);
-      else if (this.#unfollowed.get(number) !== link) this.#tellUnfollowed(number);
-    } else {
-      this.#onGroupPush(number, type, bytes);
-    }
+  // Throws for what is the page's own mistake.
+  #refusal(reply: { readonly group: number }): Failure | undefined {
+    const { group } = reply;
+    if (group !== group >>> 0 || group === 0) throw errorOf(noGroup);
+    if ((this.#sessionOf.get(reply) ?? this.session) !== this.session) return formerSession;
+    const past = this.#groups.has(group) ? followedAlready : this.#past.get(group);
+    if (past === followedAlready) throw errorOf(followedAlready);
+    return past;
+  }
+
+  #claim(number: number, reader: Reader): void {
+    reader.queue = this.#unclaimed.get(number) ?? reader.queue;
+    reader.queue.keepOnly(reader.schemas);
+    this.#unclaimed.delete(number);
+    if (reader.queue.hasEnded) this.#remember(number, followedAlready);
+    else this.#groups.set(number, reader);
+  }
+
+  onPush(type: bigint, number: number, bytes: Uint8Array): void {
+    if (number !== 0) return this.#onGroupPush(number, type, bytes);
+    for (const { queue, schemas } of this.#readers) if (schemas.has(type)) queue.add(type, bytes);
   }
 
   #onGroupPush(number: number, type: bigint, bytes: Uint8Array): void {
-    const group = this.#groups.get(number) ?? this.#addUnclaimed(number);
-    if (group === undefined) return;
+    if (type === groupEnd) this.#unfollowed.delete(number);
+    if (this.#past.has(number)) return;
+    const reader = this.#groups.get(number);
+    const queue = reader?.queue ?? this.#unclaimed.get(number) ?? new Queue();
+    if (reader === undefined) this.#unclaimed.set(number, queue);
     if (type === groupEnd) {
       const { code, reason } = readGroupEnd(bytes);
-      group.queue.end(code === 0 ? undefined : failure(codeOf(code), reason));
-      if (group.type !== undefined) this.#groups.delete(number);
+      queue.end(code === 0 ? undefined : failure(codeOf(code), reason));
+      if (this.#groups.delete(number)) this.#remember(number, followedAlready);
     } else if (type === groupGap) {
-      this.#add(group, { type });
-    } else if (group.type === undefined || group.type === type) {
-      this.#add(group, { type, bytes });
+      queue.add(type);
+    } else if (reader === undefined || reader.schemas.has(type)) {
+      queue.add(type, bytes);
     }
+    if (reader === undefined) this.#limitUnclaimed();
   }
 
-  // Pushes of a group that nobody has claimed share one bound. Beyond it the newest are lost.
-  #add(group: Group, item: Item): void {
-    if (group.type !== undefined) return group.queue.add(item);
-    const before = group.queue.size;
-    group.queue.add(this.#unclaimedCount < queuedCountMax ? item : { type: item.type });
-    this.#unclaimedCount += group.queue.size - before;
-  }
-
-  // Nothing when there are too many of them.
-  #addUnclaimed(number: number): Group | undefined {
-    let unclaimedCount = 0;
-    for (const group of this.#groups.values()) if (group.type === undefined) ++unclaimedCount;
-    if (unclaimedCount >= queuedCountMax) {
-      this.#hasForgotten = true;
-      return undefined;
+  // They share the bounds of one queue. Beyond it the oldest are given up: their calls were, too,
+  // or have lost their replies.
+  #limitUnclaimed(): void {
+    let count = 0;
+    let bytes = 0;
+    for (const queue of this.#unclaimed.values()) {
+      count += Math.max(queue.size, 1);
+      bytes += queue.bytes;
     }
-    const group: Group = { queue: new Queue(), type: undefined };
-    this.#groups.set(number, group);
-    return group;
-  }
-
-  #claim(group: Group, type: bigint): void {
-    this.#unclaimedCount -= group.queue.size;
-    group.type = type;
-    group.queue.keepOnly(type);
+    for (const [number, queue] of this.#unclaimed) {
+      const isFull = count > queuedCountMax || bytes > queuedBytesMax;
+      if (!isFull || this.#unclaimed.size === 1) return;
+      count -= Math.max(queue.size, 1);
+      bytes -= queue.bytes;
+      this.#unclaimed.delete(number);
+      this.#giveUp(number, forgotten, queue);
+    }
   }
 
   // Pushes of the session were lost, of any type or group.
   onGap(): void {
-    for (const queues of this.#byType.values()) {
-      for (const queue of queues) queue.add({ type: 0n });
-    }
-    for (const group of this.#groups.values()) this.#add(group, { type: 0n });
+    for (const { queue } of [...this.#readers, ...this.#groups.values()]) queue.add(0n);
+    for (const queue of this.#unclaimed.values()) queue.add(0n);
+  }
+
+  onResumed(): void {
+    for (const number of this.#unfollowed) this.unfollow(number);
   }
 
   // The server does not remember the session any more: its groups are gone.
   onNewSession(): void {
-    const reason = failure(Code.Aborted, "the session is a new one: follow again");
-    for (const group of this.#groups.values()) group.queue.end(reason);
+    this.#end = undefined;
+    for (const { queue } of this.#groups.values()) queue.end(formerSession);
     this.#forgetGroups();
-    this.onGap();
+    if (++this.session > 1) this.onGap();
   }
 
   #forgetGroups(): void {
     this.#groups.clear();
+    this.#unclaimed.clear();
+    this.#past.clear();
     this.#unfollowed.clear();
-    this.#unclaimedCount = 0;
-    this.#hasForgotten = false;
   }
 
   // Ends all iterators: with the reason, or without an error when the page itself has closed.
   end(reason: Failure | undefined): void {
     this.#end = { reason };
-    for (const queues of this.#byType.values()) for (const queue of queues) queue.end(reason);
-    for (const group of this.#groups.values()) group.queue.end(reason);
-    this.#byType.clear();
+    for (const { queue } of [...this.#readers, ...this.#groups.values()]) queue.end(reason);
+    this.#readers.clear();
     this.#forgetGroups();
   }
 
-  // The follower has left.
-  #leave(number: number, group: Group): void {
-    if (this.#groups.get(number) !== group) return; // Of a former session.
+  // The follower has left, if the group goes on.
+  #leave(number: number, reader: Reader): void {
+    if (this.#groups.get(number) !== reader) return;
     this.#groups.delete(number);
-    this.#tellUnfollowed(number);
-    if (this.#unfollowed.size <= unfollowedCountMax) return;
-    for (const oldest of this.#unfollowed.keys()) {
-      this.#unfollowed.delete(oldest);
-      break;
-    }
+    this.#giveUp(number, followedAlready, reader.queue);
   }
 
-  #tellUnfollowed(number: number): void {
-    this.#unfollowed.set(number, this.unfollow(number));
+  #giveUp(number: number, reason: Failure, queue: Queue): void {
+    this.#remember(number, reason);
+    if (queue.hasEnded) return;
+    this.#unfollowed.add(number);
+    this.unfollow(number);
+  }
+
+  #remember(number: number, reason: Failure): void {
+    this.#past.set(number, reason);
+    if (this.#past.size <= pastCountMax) return;
+    const [oldest = 0] = this.#past.keys();
+    this.#past.delete(oldest);
+    this.#unfollowed.delete(oldest);
   }
 }
 
-// `leave` is called once, when the reader goes or the queue has ended.
+function schemasOf(schemas: DescMessage | readonly DescMessage[]): Schemas {
+  return new Map([schemas].flat().map((schema) => [hashOf(schema.typeName), schema]));
+}
+
+// `leave` is called when the reader goes or its queue has ended.
 function iterate<Desc extends DescMessage>(
-  schema: Desc,
-  queue: Queue,
+  { queue, schemas }: Reader,
   { signal }: PushOptions,
   leave: () => void,
 ): Pushes<MessageShape<Desc>> {
@@ -252,10 +292,16 @@ function iterate<Desc extends DescMessage>(
       return this;
     },
     async next() {
-      const item = await queue.take();
+      let item: Item | undefined;
+      try {
+        item = await queue.take();
+      } finally {
+        if (item === undefined) stop();
+      }
       if (item === undefined) return { done: true, value: undefined };
-      const message = item.bytes && decode(schema, item.bytes);
-      return { done: false, value: message ? { isGap: false, message } : { isGap: true } };
+      const message = item.bytes && decode(schemas.get(item.type)!, item.bytes);
+      if (message === undefined) return { done: false, value: { isGap: true } };
+      return { done: false, value: { isGap: false, message: message as MessageShape<Desc> } };
     },
     async return() {
       stop();
@@ -265,7 +311,7 @@ function iterate<Desc extends DescMessage>(
 }
 
 // What cannot be read is lost.
-function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array) {
+function decode(schema: DescMessage, bytes: Uint8Array): Message | undefined {
   try {
     return fromBinary(schema, bytes);
   } catch {

@@ -40,6 +40,8 @@ const lastingAfterMs = 2_000;
 // Calls wait so long for a lost connection; after that they fail at once until it is back.
 const unreachableAfterMs = 3_000;
 
+const keepsNone = failure(Code.Unimplemented, "the server keeps no sessions");
+
 // After which the server may be tried again. Everything else is for good.
 function isPassing({ code }: Failure): boolean {
   return (
@@ -166,11 +168,15 @@ export class Session implements LinkHost {
     this.#wasRefused = this.#isUnreachable = false;
     clearTimeout(this.#unreachableTimer);
     const isResumed = hello.isResumed && this.#secret !== undefined;
-    if (!isResumed) {
+    if (isResumed) {
+      this.inbox.onResumed();
+    } else {
       this.#receivedPush = 0;
-      if (this.#secret !== undefined) this.inbox.onNewSession();
+      this.inbox.onNewSession();
     }
     this.#secret = hello.session;
+    if (hello.session === undefined) this.inbox.end(keepsNone);
+    link.session = this.inbox.session;
     this.#setState({ is: "open", url: this.url, isResumed });
     wakeAll(this.#waiting);
   }
@@ -183,7 +189,7 @@ export class Session implements LinkHost {
     const lostCount = frame.id - this.#receivedPush - (isGap ? 0 : 1);
     this.#receivedPush = frame.id;
     if (lostCount > 0) this.inbox.onGap();
-    if (!isGap) this.inbox.onPush(link, methodOf(frame), groupOf(frame), frame.message);
+    if (!isGap) this.inbox.onPush(methodOf(frame), groupOf(frame), frame.message);
   }
 
   onLeaving(link: Link): void {
@@ -301,11 +307,8 @@ export class Session implements LinkHost {
     }
   }
 
-  #unfollow(group: number): Link | undefined {
-    const link = this.#source;
-    if (link === undefined || link.isOver) return undefined;
-    link.send(FrameType.unfollow, { id: group });
-    return link;
+  #unfollow(group: number): void {
+    this.#source?.send(FrameType.unfollow, { id: group });
   }
 }
 

@@ -111,7 +111,7 @@ export function createTransport(shared: Shared, object?: Uint8Array): Transport 
             method,
             header: reply.header,
             trailer: reply.trailer,
-            message: decode(method, reply.message),
+            message: decode(shared, method, reply),
           };
         },
       });
@@ -144,7 +144,7 @@ export function createTransport(shared: Shared, object?: Uint8Array): Transport 
             method,
             header: stream.header,
             trailer: stream.trailer,
-            message: messagesOf(method, stream),
+            message: messagesOf(shared, method, stream),
           };
         },
       });
@@ -201,7 +201,8 @@ class UnaryCall {
       if (this.facts.isOneWay) {
         const refused = link.notify(timed);
         if (refused !== undefined) throw notBegun(refused);
-        return { message: new Uint8Array(), header: new Headers(), trailer: new Headers() };
+        const nothing = { header: new Headers(), trailer: new Headers(), session: link.session };
+        return { message: new Uint8Array(), ...nothing };
       }
       try {
         return await callOnce(link, timed, signal);
@@ -271,14 +272,15 @@ async function upload(
 }
 
 async function* messagesOf<O extends DescMessage>(
+  shared: Shared,
   method: DescMethodStreaming<DescMessage, O>,
   stream: Stream,
 ): AsyncGenerator<MessageShape<O>> {
   try {
     for (;;) {
-      const bytes = await orError(stream.read());
-      if (bytes === undefined) return;
-      yield decode(method, bytes);
+      const message = await orError(stream.read());
+      if (message === undefined) return;
+      yield decode(shared, method, { message, session: stream.session });
     }
   } finally {
     stream.giveUp();
@@ -286,11 +288,14 @@ async function* messagesOf<O extends DescMessage>(
 }
 
 function decode<O extends DescMessage>(
+  { session }: Shared,
   method: DescMethodUnary<DescMessage, O> | DescMethodStreaming<DescMessage, O>,
-  bytes: Uint8Array,
+  reply: { message: Uint8Array; session: number },
 ): MessageShape<O> {
   try {
-    return fromBinary(method.output, bytes);
+    const message = fromBinary(method.output, reply.message);
+    session.inbox.onReply(message, reply.session);
+    return message;
   } catch {
     throw errorOf(failure(Code.Internal, `a reply is not a valid ${method.output.typeName}`));
   }

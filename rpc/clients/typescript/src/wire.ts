@@ -153,10 +153,14 @@ export interface GroupEnd {
 
 export function readGroupEnd(bytes: Uint8Array): GroupEnd {
   const end: GroupEnd = { code: 0, reason: "" };
-  readFields(bytes, {
-    1: (reader) => (end.code = reader.uint32()),
-    2: (reader) => (end.reason = reader.string()),
-  });
+  try {
+    readFields(bytes, {
+      1: (reader) => (end.code = reader.uint32()),
+      2: (reader) => (end.reason = new TextDecoder().decode(reader.bytes())),
+    });
+  } catch {
+    // What cannot be read is no reason.
+  }
   return end;
 }
 

@@ -52,7 +52,8 @@ async function reconnect(isResumed: boolean): Promise<void> {
   await pass(100);
 }
 
-const follow = (group: number) => connection.follow(EchoReplySchema, group);
+const unfollowed = () => server.link.frames(FrameType.unfollow).map(({ id }) => id);
+const follow = (group: number) => connection.follow(EchoReplySchema, { group });
 
 test("a group's pushes come to its follower alone", async () => {
   const session = collect(connection.pushes(EchoReplySchema));
@@ -79,20 +80,23 @@ test("pushes that come before the reply wait for their follower", async () => {
   assert.deepEqual([seen, ended], [["early", "gap", "late"], ["NotFound"]]);
 });
 
-test("of groups that nobody claims the newest are lost, which is a gap", async () => {
-  for (let i = 0; i < 200; ++i) push(`a${i}`, 1);
-  for (let i = 0; i < 100; ++i) push(`b${i}`, 2);
-  const one = collect(follow(1));
+test("of groups that nobody claims the oldest is given up, and the server told", async () => {
+  for (let i = 0; i < 300; ++i) push(`orphan ${i}`, 1);
+  assert.equal(unfollowed().length, 0, "there is no other group");
+  push("early", 2);
+  assert.deepEqual(unfollowed(), [1]);
+  const given = collect(follow(1));
   const two = collect(follow(2));
-  push("more", 2);
+  push("late", 2);
   await settled();
-  assert.equal(one.length, 200);
-  assert.deepEqual([two.length, two.at(55), two.at(56), two.at(57)], [58, "b55", "gap", "more"]);
-  for (let group = 1_000; group < 2_000; ++group) push("never claimed", group);
-  const forgotten = collect(follow(1_999));
-  push("claimed", 1_999);
+  assert.deepEqual([given, two], [["Aborted"], ["early", "late"]]);
+  for (let group = 1_000; group < 1_300; ++group) push("never claimed", group);
+  assert.deepEqual([unfollowed().length, unfollowed().at(-1)], [1 + 44, 1_043]);
+  endGroup(1_043, Code.Canceled);
+  const forgotten = collect(follow(1_043));
+  const kept = collect(follow(1_044));
   await settled();
-  assert.deepEqual(forgotten, ["gap", "claimed"]);
+  assert.deepEqual([forgotten, kept], [["Aborted"], ["never claimed"]]);
 });
 
 test("a gap of a group, and one of the session, reach its follower", async () => {
@@ -115,32 +119,26 @@ test("a group ends with its error, or without one", async () => {
   endGroup(2, 0);
   await settled();
   assert.deepEqual([failed, ended], [["last", "NotFound"], ["end"]]);
-  assert.equal(server.link.frames(FrameType.unfollow).length, 0);
+  assert.deepEqual(unfollowed(), []);
 });
 
-test("a follower that leaves tells the server, also after a resume", async () => {
+test("a follower that leaves tells the server until it answers", async () => {
   const group = follow(3);
   push("a", 3);
   for await (const item of group) {
     assert.equal(item.message?.text, "a");
     break;
   }
-  assert.deepEqual(
-    server.link.frames(FrameType.unfollow).map(({ id }) => id),
-    [3],
-  );
+  assert.deepEqual(unfollowed(), [3]);
   push("under way", 3);
-  assert.equal(server.link.frames(FrameType.unfollow).length, 1);
+  assert.deepEqual(unfollowed(), [3]);
   await reconnect(true);
-  assert.equal(server.link.frames(FrameType.unfollow).length, 0);
+  assert.deepEqual(unfollowed(), [3], "again, though there is no news");
   push("it did not hear", 3);
-  push("and again", 3);
-  assert.equal(server.link.frames(FrameType.unfollow).length, 1);
-  endGroup(3, Code.Aborted);
-  assert.throws(() => {
-    follow(4);
-    follow(4);
-  }, /followed already/);
+  assert.deepEqual(unfollowed(), [3]);
+  endGroup(3, Code.Canceled);
+  await reconnect(true);
+  assert.deepEqual(unfollowed(), []);
 });
 
 test("a follower that leaves without a connection tells the next one", async () => {
@@ -149,8 +147,21 @@ test("a follower that leaves without a connection tells the next one", async () 
   await group.return?.();
   server.onHello = (link) => link.begin({ session: secret("a"), isResumed: true });
   await pass(100);
-  push("a", 3);
-  assert.equal(server.link.last(FrameType.unfollow).id, 3);
+  assert.deepEqual(unfollowed(), [3]);
+});
+
+test("a group is followed once", async () => {
+  const seen = collect(follow(4));
+  assert.throws(() => follow(4), /followed already/);
+  endGroup(4, 0);
+  await settled();
+  assert.deepEqual(seen, ["end"]);
+  assert.throws(() => follow(4), /followed already/);
+  await follow(5).return?.();
+  assert.throws(() => follow(5), /followed already/);
+  endGroup(6, 0);
+  assert.deepEqual(await follow(6).next(), { done: true, value: undefined });
+  assert.throws(() => follow(6), /followed already/);
 });
 
 test("a group is resumed with its session, and ends with it", async () => {
@@ -163,5 +174,5 @@ test("a group is resumed with its session, and ends with it", async () => {
   push("of another group", 1);
   await settled();
   assert.deepEqual(seen, ["a", "b", "Aborted"]);
-  assert.deepEqual(collect(follow(1)).length, 0);
+  assert.deepEqual(collect(follow(1)), []);
 });

@@ -116,7 +116,7 @@ test("a reader stops by break, by its signal, and by the end of the connection",
 
 test("a server that ends the session fails its readers", async () => {
   const seen = collect(pushes());
-  const group = collect(connection.follow(EchoReplySchema, 1));
+  const group = collect(connection.follow(EchoReplySchema, { group: 1 }));
   push("1");
   server.link.bye(Code.PermissionDenied, "banned");
   await settled();

@@ -134,11 +134,11 @@ class Player {
       return state.outcome !== "unfinished";
     };
     for (;;) {
-      const { group, state } = await this.#again(() => this.chess.follow({ game: this.game.name }));
+      const reply = await this.#again(() => this.chess.follow({ game: this.game.name }));
       mayJump = true;
-      if (see(state!)) return;
+      if (see(reply.state!)) return;
       try {
-        for await (const news of this.connection.follow(GameStateSchema, group)) {
+        for await (const news of this.connection.follow(GameStateSchema, reply)) {
           ++this.verdict[news.isGap ? "gapCount" : "newsCount"];
           if (news.isGap) mayJump = true;
           if (see(news.isGap ? await this.look() : news.message)) return;
