@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError, createClient } from "@connectrpc/connect";
 import { connect, type Connection } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import { collect, FakeServer, pass, secret, settled } from "./fake_server.js";
+import { collect, type FakeLink, FakeServer, pass, secret, settled } from "./fake_server.js";
 import { useRealTime, useVirtualTime } from "./fake_server.js";
-import { EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
+import { Chess, FollowReplySchema } from "./gen/services/chess/chess_pb.js";
+import { EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
 const replyType = hashOf("corolane.test.EchoReply");
 const requestType = hashOf("corolane.test.EchoRequest");
@@ -99,6 +101,13 @@ test("of groups that nobody claims the oldest is given up, and the server told",
   assert.deepEqual([forgotten, kept], [["Aborted"], ["never claimed"]]);
 });
 
+test("a group that nobody claims keeps the latest when it is alone", async () => {
+  for (let i = 0; i < 300; ++i) push(String(i), 1);
+  const seen = collect(follow(1));
+  await settled();
+  assert.deepEqual([seen.length, seen[0], seen[1], seen.at(-1)], [256, "gap", "45", "299"]);
+});
+
 test("a gap of a group, and one of the session, reach its follower", async () => {
   const one = collect(follow(1));
   const two = collect(follow(2));
@@ -150,6 +159,21 @@ test("a follower that leaves without a connection tells the next one", async () 
   assert.deepEqual(unfollowed(), [3]);
 });
 
+test("the answer to an unfollow is no new group, even of one that has ended", async () => {
+  for (let group = 1; group <= 300; ++group) {
+    const reader = follow(group);
+    await reader.return?.();
+    endGroup(group, 0);
+    endGroup(group, Code.Canceled);
+    push("still under way", group);
+  }
+  push("early", 1_000);
+  const seen = collect(follow(1_000));
+  await settled();
+  assert.deepEqual(seen, ["early"]);
+  assert.equal(unfollowed().length, 300);
+});
+
 test("a group is followed once", async () => {
   const seen = collect(follow(4));
   assert.throws(() => follow(4), /followed already/);
@@ -162,6 +186,84 @@ test("a group is followed once", async () => {
   endGroup(6, 0);
   assert.deepEqual(await follow(6).next(), { done: true, value: undefined });
   assert.throws(() => follow(6), /followed already/);
+});
+
+test("what is no number of a group is refused", () => {
+  for (const group of [0, -1, 1.5, 2 ** 32, NaN]) {
+    assert.throws(
+      () => follow(group),
+      (error: ConnectError) => error.code === Code.InvalidArgument,
+    );
+  }
+});
+
+test("a group's messages of several types come in one order", async () => {
+  push("early", 1);
+  server.link.push(++number, requestType, message("early too"), 1);
+  const seen: string[] = [];
+  const schemas = [EchoReplySchema, EchoRequestSchema];
+  void (async () => {
+    for await (const { message } of connection.follow(schemas, { group: 1 })) {
+      seen.push(message?.$typeName === "corolane.test.EchoReply" ? message.text : "request");
+    }
+  })();
+  server.link.push(++number, requestType, message("a"), 1);
+  push("b", 1);
+  await settled();
+  assert.deepEqual(seen, ["early", "request", "request", "b"]);
+});
+
+test("an end that cannot be read has no reason", async () => {
+  const seen = collect(follow(1));
+  server.link.push(++number, endType, new Uint8Array([0x12, 99]), 1);
+  await settled();
+  assert.deepEqual(seen, ["end"]);
+  assert.equal(connection.state.is, "open");
+});
+
+test("a reply of a former session names no group of the new one", async () => {
+  const chess = createClient(Chess, connection);
+  const answer = (link: FakeLink) =>
+    link.send(FrameType.reply, {
+      id: link.last(FrameType.request).id,
+      message: toBinary(FollowReplySchema, create(FollowReplySchema, { group: 1 })),
+    });
+  const call = chess.follow({});
+  await settled();
+  const first = server.link;
+  server.onHello = (link) => link.begin({ session: secret("b") });
+  first.send(FrameType.goAway);
+  await pass(100);
+  server.link.push(1, replyType, message("of the new session"), 1);
+  answer(first);
+  const former = await call;
+  assert.deepEqual(collect(connection.follow(EchoReplySchema, former)), []);
+  const next = chess.follow({});
+  await settled();
+  answer(server.link);
+  const [ofFormer, ofNext] = [former, await next].map((reply) =>
+    collect(connection.follow(EchoReplySchema, reply)),
+  );
+  await settled();
+  assert.deepEqual([ofFormer, ofNext], [["Aborted"], ["of the new session"]]);
+  assert.deepEqual(unfollowed(), []);
+});
+
+test("a reader that has ended listens to its signal no more", async () => {
+  const { signal } = new AbortController();
+  const groups = [1, 2, 3].map((group) =>
+    collect(connection.follow(EchoReplySchema, { group }, { signal })),
+  );
+  void collect(connection.pushes(EchoReplySchema, { signal }));
+  assert.equal(getEventListeners(signal, "abort").length, 4);
+  endGroup(1, 0);
+  endGroup(2, Code.NotFound);
+  await settled();
+  assert.deepEqual(groups, [["end"], ["NotFound"], []]);
+  assert.equal(getEventListeners(signal, "abort").length, 2);
+  connection.close();
+  await settled();
+  assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
 test("a group is resumed with its session, and ends with it", async () => {

@@ -5,8 +5,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { connect, type Connection } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import { collect, FakeServer, pass, secret, settled } from "./fake_server.js";
-import { useRealTime, useVirtualTime } from "./fake_server.js";
+import { collect, FakeServer, frame, type HelloFields, pass, secret } from "./fake_server.js";
+import { settled, useRealTime, useVirtualTime } from "./fake_server.js";
 import { EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
 const replyType = hashOf("corolane.test.EchoReply");
@@ -35,8 +35,10 @@ function push(text: string): void {
   server.link.push(++number, replyType, message(text));
 }
 
-async function reconnect(isResumed: boolean): Promise<void> {
-  server.onHello = (link) => link.begin({ session: secret("a"), isResumed });
+const reconnect = (isResumed: boolean) => reconnectTo({ session: secret("a"), isResumed });
+
+async function reconnectTo(fields: HelloFields): Promise<void> {
+  server.onHello = (link) => link.begin(fields);
   await pass(2_000);
   server.link.drop();
   await pass(100);
@@ -97,6 +99,37 @@ test("a reader that is slow loses the oldest, and learns of it", async () => {
   const next = slow.next();
   push("more");
   assert.equal((await next).value.message.text, "more");
+});
+
+test("a reader that is slow holds at most a mebibyte", async () => {
+  const slow = pushes();
+  const large = "x".repeat(400_000);
+  for (let i = 1; i <= 3; ++i) push(`${i} ${large}`);
+  assert.equal((await slow.next()).value.isGap, true);
+  assert.match((await slow.next()).value.message.text, /^3 /);
+});
+
+test("a push that waits does not hold the message that it came in", async () => {
+  const slow = pushes();
+  const fields = { id: 1, method: replyType, message: message("a") };
+  const data = new Uint8Array(frame(FrameType.push, fields));
+  server.link.sendMessage(data.buffer);
+  data.fill(0);
+  assert.equal((await slow.next()).value.message.text, "a");
+});
+
+test("a server without sessions has no pushes, but another one may", async () => {
+  await reconnectTo({});
+  const seen = collect(pushes());
+  const group = collect(connection.follow(EchoReplySchema, { group: 1 }));
+  await settled();
+  assert.deepEqual([seen, group], [["Unimplemented"], ["Unimplemented"]]);
+  assert.equal(connection.state.is, "open");
+  await reconnectTo({ session: secret("b") });
+  const next = collect(pushes());
+  server.link.push(1, replyType, message("1"));
+  await settled();
+  assert.deepEqual(next, ["1"]);
 });
 
 test("a reader stops by break, by its signal, and by the end of the connection", async () => {
