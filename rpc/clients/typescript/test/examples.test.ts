@@ -63,7 +63,7 @@ test("the examples of the page do what they say", async (context) => {
         connection,
         chess: createClient(Chess, connection),
         console: { log: (...words) => void printed.push(words.join(" ")) },
-        fetch: async () => ({ text: async () => "token" }),
+        fetch: async () => ({ ok: true, status: 200, text: async () => "token" }),
         enterRoom: async () => {
           const news = bytesOf(GameStateSchema, state);
           link.push(3, hashOf("corolane.services.chess.GameState"), news, 1);

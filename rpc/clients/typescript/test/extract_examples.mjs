@@ -29,7 +29,7 @@ export interface Given {
   connection: Connection;
   chess: Client<typeof Chess>;
   console: { log(...words: unknown[]): void };
-  fetch(path: string): Promise<{ text(): Promise<string> }>;
+  fetch(path: string): Promise<{ ok: boolean; status: number; text(): Promise<string> }>;
   enterRoom(): Promise<{ group: number }>;
 }
 
