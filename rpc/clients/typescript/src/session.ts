@@ -120,7 +120,7 @@ export class Session implements LinkHost {
     }
   }
 
-  // Less when the caller gives up, or the session ends.
+  // Ends early when the caller gives up, or the session ends.
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (this.#state.is !== "ended" && !signal?.aborted) await wait(this.#sleeping, signal, ms);
   }
@@ -152,9 +152,9 @@ export class Session implements LinkHost {
   async #token(): Promise<string> {
     const { token = "" } = this.options;
     if (typeof token === "string") return token;
-    const isLate = () => Promise.reject(new Error("it does not answer"));
+    const refuse = () => Promise.reject(new Error("it does not answer"));
     try {
-      return await Promise.race([token(), this.sleep(tokenTimeMaxMs).then(isLate)]);
+      return await Promise.race([token(), this.sleep(tokenTimeMaxMs).then(refuse)]);
     } catch (error) {
       if (error instanceof ConnectError) throw error;
       throw new ConnectError(`the token function has failed: ${error}`, Code.Unavailable);
