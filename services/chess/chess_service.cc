@@ -8,6 +8,7 @@
 #include "coroutine/base/deadline.h"
 #include "framework/edge/follow.h"
 #include "rpc/session.h"
+#include "services/chess/hall.h"
 
 namespace corolane::services::chess {
 namespace {
@@ -127,6 +128,28 @@ Result<FollowReply> ChessService::follow(const FollowRequest& request, rpc::Cont
   FollowReply reply;
   reply.set_group(*group);
   *reply.mutable_state() = std::move(*seen->mutable_state());
+  if (seen->has_white()) *reply.mutable_white() = std::move(*seen->mutable_white());
+  if (seen->has_black()) *reply.mutable_black() = std::move(*seen->mutable_black());
+  return reply;
+}
+
+Result<ListGamesReply> ChessService::list_games(const ListGamesRequest& request, rpc::Context&) {
+  return HallClient(router_, Hall::name).look(request);
+}
+
+Result<FollowHallReply> ChessService::follow_hall(const FollowHallRequest&,
+                                                  rpc::Context& context) {
+  HallClient hall(router_, Hall::name);
+  auto group = framework::follow(context, hall.subscribe());
+  if (!group) return group.error();
+  auto seen = hall.look({});
+  if (!seen) {
+    context.session()->unfollow(*group);
+    return seen.error();
+  }
+  FollowHallReply reply;
+  reply.set_group(*group);
+  *reply.mutable_games() = std::move(*seen->mutable_games());
   return reply;
 }
 

@@ -30,6 +30,10 @@ class ChessService : public ChessBase {
   Result<void> watch(const WatchRequest& request, rpc::Writer<GameState>& out,
                      rpc::Context& context) override;
   Result<SeekReply> seek(const SeekRequest& request, rpc::Context& context) override;
+  Result<ListGamesReply> list_games(const ListGamesRequest& request,
+                                    rpc::Context& context) override;
+  Result<FollowHallReply> follow_hall(const FollowHallRequest& request,
+                                      rpc::Context& context) override;
   Result<LookAtPlayerReply> look_at_player(const LookAtPlayerRequest& request,
                                            rpc::Context& context) override;
 

@@ -11,6 +11,7 @@
 #include "coroutine/sync/for_each.h"
 #include "framework/edge/user.h"
 #include "services/chess/elo.h"
+#include "services/chess/hall.h"
 
 namespace corolane::services::chess {
 namespace {
@@ -20,6 +21,8 @@ using namespace std::chrono_literals;
 // A game that is not over by then was left by both players.
 constexpr std::chrono::milliseconds length_max = 24h;
 constexpr const char* end_reminder = "end";
+// How often a game tells spectators where it stands.
+constexpr Duration hall_interval = 2s;
 
 AddGameRequest::Result result_for(rules::Color color, std::optional<rules::Color> winner) {
   if (!winner) return AddGameRequest::DRAW;
@@ -66,10 +69,11 @@ Result<JoinReply> Game::join(const JoinRequest& request, rpc::Context& context) 
   reopen_if_long_over();
   const Token token = new_token();
   COROLANE_TRY(room_.take_seat(color, token));
-  changed();
+  room_.store(change());
   SeatRecord& seat = *change().mutable_seats(std::to_underlying(color));
   seat.set_player(request.player());
   seat.set_user(context.principal().id);
+  changed();
 
   JoinReply reply;
   reply.set_token(token);
@@ -151,6 +155,12 @@ Result<LookReply> Game::look(const LookRequest&, rpc::Context&) const {
   COROLANE_TRY(wait_until([&] { return is_in_time(); }));
   LookReply reply;
   *reply.mutable_state() = room_.state();
+  for (const rules::Color color : rules::colors) {
+    if (!room_.is_seated(color)) continue;
+    SeatedPlayer& player =
+        color == rules::Color::white ? *reply.mutable_white() : *reply.mutable_black();
+    player.set_name(state().seats(std::to_underlying(color)).player());
+  }
   return reply;
 }
 
@@ -189,6 +199,7 @@ void Game::changed() {
   end_later();
   publish(room_.state());
   set_flag();
+  tell_hall();
 }
 
 void Game::tell(rules::Color color) {
@@ -199,6 +210,22 @@ void Game::tell(rules::Color color) {
   *notice.mutable_state() = room_.state();
   // A move counts, whether or not the player can be told.
   static_cast<void>(framework::User(outbox(), user).push_for_good(notice));
+}
+
+void Game::tell_hall() {
+  if (!room_.both_seated()) return;
+  if (!room_.is_over() && told_hall_at_ && now() - *told_hall_at_ < hall_interval) return;
+  told_hall_at_ = now();
+  const GameState seen = room_.state();
+  ListedGame listed;
+  listed.set_game(id());
+  listed.set_white(state().seats(std::to_underlying(rules::Color::white)).player());
+  listed.set_black(state().seats(std::to_underlying(rules::Color::black)).player());
+  listed.set_plies(seen.plies());
+  listed.set_fen(seen.fen());
+  listed.set_outcome(seen.outcome());
+  listed.set_winner(seen.winner());
+  static_cast<void>(HallClient(router(), Hall::name).tell(listed));
 }
 
 void Game::set_flag() {
@@ -218,6 +245,7 @@ void Game::reopen_if_long_over() {
   if (!room_.is_over() || outbox_size() > 0 || kept < config_.finished_kept) return;
   change().Clear();
   room_ = Room(id(), config_);
+  told_hall_at_.reset();
   reminders().cancel(end_reminder);
 }
 

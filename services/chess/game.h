@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "framework/alarms/object_timers.h"
 #include "services/chess/chess_config.h"
@@ -54,6 +56,9 @@ class Game : public GameObject {
   void changed();
   // Pushes the state to the player of that colour, if the player has logged in, when it is stored.
   void tell(rules::Color color);
+  // Lists the game for spectators: when both players have come, every few moves, and at its end.
+  // Never suspends; a lost report does no harm.
+  void tell_hall();
   // Sets the timer for the flag: the game ends when a player's time is up.
   void set_flag();
   void reopen_if_long_over();
@@ -66,6 +71,7 @@ class Game : public GameObject {
   const ChessConfig& config_;
   Room room_;
   framework::TimerId flag_;
+  std::optional<TimePoint> told_hall_at_;
 };
 
 }  // namespace corolane::services::chess

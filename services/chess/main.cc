@@ -7,6 +7,7 @@
 #include "framework/run/run_main.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
+#include "services/chess/hall.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
 
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
     // A player may look on by a second device.
     node.host_users({.devices_max = 2});
     // Each player who waits for an opponent has a call in the mailbox.
+    node.host<Hall>({.transient = true, .idle_time_max = 1h});
     node.host<Lobby>({.transient = true, .mailbox_max = 10'000});
   };
   return framework::run_main(argc, argv, set_up, &recorder);

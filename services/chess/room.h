@@ -60,6 +60,7 @@ class Room {
   void on_time();
 
   bool is_open() const { return tokens_[0] != 0 || tokens_[1] != 0; }
+  bool is_seated(rules::Color color) const { return tokens_.at(std::to_underlying(color)) != 0; }
   bool both_seated() const { return tokens_[0] != 0 && tokens_[1] != 0; }
   bool is_over() const { return !ended_by_.empty() || game_.is_over(); }
   // Nothing for a draw, and before the end.

@@ -12,6 +12,7 @@
 #include "coroutine/task_group.h"
 #include "framework/wire/objects.pb.h"
 #include "services/chess/game.h"
+#include "services/chess/hall.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
 #include "services/chess/rules/game.h"
@@ -92,6 +93,7 @@ void Market::set_up(framework::Node& node) {
   node.host<chess::Game>(
       [](framework::Shard&) { return std::make_unique<chess::Game>(chess_config()); });
   node.host<chess::Player>();
+  node.host<chess::Hall>({.transient = true});
   node.host<chess::Lobby>({.transient = true});
 }
 

@@ -22,6 +22,7 @@
 #include "net/testing/network.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
+#include "services/chess/hall.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
 #include "test/framework/directory/faulty_directory.h"
@@ -85,6 +86,7 @@ class ChessNodes {
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     made.node->host<Game>([this](framework::Shard&) { return std::make_unique<Game>(config); });
     made.node->host<Player>();
+    made.node->host<Hall>({.transient = true});
     made.node->host<Lobby>({.transient = true});
     const auto started = made.node->start();
     EXPECT_TRUE(started) << started;

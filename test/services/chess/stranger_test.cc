@@ -31,6 +31,7 @@
 #include "rpc/auth/jwt.h"
 #include "services/chess/chess_service.h"
 #include "services/chess/game.h"
+#include "services/chess/hall.h"
 #include "services/chess/lobby.h"
 #include "services/chess/player.h"
 #include "test/fixtures/real_loop.h"
@@ -270,6 +271,7 @@ TEST(StrangerTest, IsAdmittedByNeitherDoorOfANodeInACluster) {
       [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
   node.host<Game>([&chess](framework::Shard&) { return std::make_unique<Game>(chess); });
   node.host<Player>();
+  node.host<Hall>({.transient = true});
   node.host<Lobby>({.transient = true});
   node.host_users();
   const auto started = node.start();
