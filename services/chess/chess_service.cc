@@ -137,8 +137,7 @@ Result<ListGamesReply> ChessService::list_games(const ListGamesRequest& request,
   return HallClient(router_, Hall::name).look(request);
 }
 
-Result<FollowHallReply> ChessService::follow_hall(const FollowHallRequest&,
-                                                  rpc::Context& context) {
+Result<FollowHallReply> ChessService::follow_hall(const FollowHallRequest&, rpc::Context& context) {
   HallClient hall(router_, Hall::name);
   auto group = framework::follow(context, hall.subscribe());
   if (!group) return group.error();

@@ -47,19 +47,19 @@ Result<ListGamesReply> Hall::look(const ListGamesRequest&, rpc::Context&) const 
 
 void Hall::publish_soon() {
   if (will_publish_) return;
-  const auto set = timers().after(
-      publish_interval,
-      [this] {
-        will_publish_ = false;
-        std::erase_if(games_, [](const Listed& each) { return each.is_stale(); });
-        HallNews news;
-        for (const Listed& each : games_) *news.add_games() = each.game;
-        publish(std::move(news));
-        // So that those that are over leave the list without further news.
-        if (std::ranges::any_of(games_, &Listed::is_over)) publish_soon();
-      },
-      {.name = "publish"});
+  const auto set =
+      timers().after(publish_interval, [this] { publish_list(); }, {.name = "publish"});
   will_publish_ = set.has_value();
+}
+
+void Hall::publish_list() {
+  will_publish_ = false;
+  std::erase_if(games_, [](const Listed& each) { return each.is_stale(); });
+  HallNews news;
+  for (const Listed& each : games_) *news.add_games() = each.game;
+  publish(std::move(news));
+  // So that those that are over leave the list without further news.
+  if (std::ranges::any_of(games_, &Listed::is_over)) publish_soon();
 }
 
 }  // namespace corolane::services::chess

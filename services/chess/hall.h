@@ -35,6 +35,7 @@ class Hall : public HallObject {
 
   // Publishes the list soon, with what else changes until then.
   void publish_soon();
+  void publish_list();
 
   std::list<Listed> games_;  // The latest first.
   bool will_publish_ = false;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,8 @@ class ChessNodes {
                      .seat_time_max = std::chrono::seconds(30),
                      .finished_kept = std::chrono::seconds(5)};
   bool public_methods_only = true;
+  // How a hall is hosted; nothing: it is not.
+  std::optional<framework::HostOptions> hall = framework::HostOptions{.transient = true};
 
   // A single node. The previous one must have stopped or crashed.
   ChessNode start() { return make("alone", nullptr); }
@@ -86,7 +89,7 @@ class ChessNodes {
         [](framework::Shard& shard) { return std::make_unique<ChessService>(shard.router()); });
     made.node->host<Game>([this](framework::Shard&) { return std::make_unique<Game>(config); });
     made.node->host<Player>();
-    made.node->host<Hall>({.transient = true});
+    if (hall) made.node->host<Hall>(*hall);
     made.node->host<Lobby>({.transient = true});
     const auto started = made.node->start();
     EXPECT_TRUE(started) << started;
