@@ -231,6 +231,8 @@ class PackageTest(unittest.TestCase):
             *("usr/lib/corolane/libcorolane_framework_node.a", "usr/share/doc/corolane/copyright"),
             *("usr/include/corolane/rpc/options.proto",),
             *("usr/lib/cmake/corolane/corolane-config.cmake", "usr/share/corolane/gdb/corolane.py"),
+            *("usr/share/corolane/chess/web/index.html",
+              "usr/share/corolane/chess/web/lib/corolane.js"),
             "usr/share/fish/vendor_completions.d/corolane.fish",
             *("usr/share/zsh/vendor-completions/_corolane",),
         ):

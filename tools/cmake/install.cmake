@@ -126,4 +126,6 @@ install(FILES ${PROJECT_BINARY_DIR}/corolane.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES ${PROJECT_BINARY_DIR}/_corolane
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+# The page of chess, for node.clients.files.
+install(DIRECTORY services/chess/web DESTINATION ${CMAKE_INSTALL_DATADIR}/corolane/chess)
 install(FILES tools/gdb/corolane.py DESTINATION ${CMAKE_INSTALL_DATADIR}/corolane/gdb)
