@@ -203,8 +203,9 @@ class ChessPageTest(unittest.IsolatedAsyncioTestCase):
         self.assertLessEqual(max(size), 0, device)
         hidden = await person.evaluate(
             "[...document.querySelectorAll('#game button, #game input, .square, .clock')]"
-            ".filter(it => it.offsetParent && it.getBoundingClientRect().bottom > innerHeight)"
-            ".map(it => it.outerHTML)"
+            ".filter(it => it.offsetParent)"
+            ".map(it => [it.outerHTML, it.getBoundingClientRect()])"
+            ".filter(([, box]) => box.bottom > innerHeight || box.right > innerWidth)"
         )
         self.assertEqual(hidden, [], device)
 
@@ -295,6 +296,9 @@ class ChessPageTest(unittest.IsolatedAsyncioTestCase):
         await anna.click("#friend")
         link = await anna.wait_for("document.getElementById('link').value")
         await anna.wait_for_text("status", "Waiting for your friend")
+        for device in (PHONE, SMALL):
+            await self.check_fits(anna, device)
+        await anna.look(DESK, scheme="light")
         ben = await self.person("Ben", path=link.split("/")[-1])
         await ben.wait_for_text("free-text", "Anna waits for an opponent.")
         await ben.click("#take")

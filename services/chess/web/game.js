@@ -359,6 +359,7 @@ export class GameView {
     }
     for (const id of ["san-form", "resign", "draw"]) part(id).hidden = !plays;
     part("again").hidden = !this.#isOver();
+    part("flip").hidden = isOpen && free !== undefined;
     const isOffered = plays && this.#state.drawOfferedBy === other(this.#mine.seat);
     const claims = plays && this.#isMyTurn() && this.#canClaimDraw();
     const hasOffered = plays && this.#state.drawOfferedBy === this.#mine.seat;
