@@ -34,8 +34,8 @@ export function whenOpen(signal) {
 export async function follow(schema, { enter, look, show, signal }) {
   while (!signal.aborted) {
     try {
-      const { group } = await enter();
-      for await (const news of connection.follow(schema, group, { signal })) {
+      const reply = await enter();
+      for await (const news of connection.follow(schema, reply, { signal })) {
         const picture = news.isGap ? await look() : news.message;
         if ((await show(picture)) === false) return;
       }
