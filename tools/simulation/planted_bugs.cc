@@ -18,20 +18,21 @@ SessionBugs session_bugs;
 
 namespace corolane::sim {
 
-PlantedBugs::PlantedBugs(const SeededBugs& bugs)
-    : previous_{std::exchange(framework::detail::seeded_bugs, bugs),
-                std::exchange(rpc::detail::session_bugs, bugs)} {}
+PlantedBugs::PlantedBugs(const SeededBugs& bugs, const SessionBugs& of_sessions)
+    : previous_(std::exchange(framework::detail::seeded_bugs, bugs)),
+      previous_of_sessions_(std::exchange(rpc::detail::session_bugs, of_sessions)) {}
 
 PlantedBugs::~PlantedBugs() {
   framework::detail::seeded_bugs = previous_;
-  rpc::detail::session_bugs = previous_;
+  rpc::detail::session_bugs = previous_of_sessions_;
 }
 
 }  // namespace corolane::sim
 #else
 namespace corolane::sim {
 
-PlantedBugs::PlantedBugs(const SeededBugs& bugs) : previous_(bugs) {}
+PlantedBugs::PlantedBugs(const SeededBugs& bugs, const SessionBugs& of_sessions)
+    : previous_(bugs), previous_of_sessions_(of_sessions) {}
 
 PlantedBugs::~PlantedBugs() = default;
 

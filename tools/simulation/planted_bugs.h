@@ -8,11 +8,12 @@
 
 namespace corolane::sim {
 
-struct SeededBugs : framework::detail::SeededBugs, rpc::detail::SessionBugs {};
+using framework::detail::SeededBugs;
+using rpc::detail::SessionBugs;
 
 class PlantedBugs {
  public:
-  explicit PlantedBugs(const SeededBugs& bugs);
+  explicit PlantedBugs(const SeededBugs& bugs, const SessionBugs& of_sessions = {});
   // NOLINTNEXTLINE(performance-trivially-destructible): it is, where no bug is compiled in.
   ~PlantedBugs();
   PlantedBugs(const PlantedBugs&) = delete;
@@ -20,6 +21,7 @@ class PlantedBugs {
 
  private:
   const SeededBugs previous_;
+  const SessionBugs previous_of_sessions_;
 };
 
 }  // namespace corolane::sim

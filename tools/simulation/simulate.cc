@@ -27,9 +27,11 @@ constexpr const char* help =
 #include "tools/simulation/help.txt"
     ;
 
+struct AllBugs : SeededBugs, SessionBugs {};
+
 struct Choice {
   const char* name;
-  bool SeededBugs::* member;
+  bool AllBugs::* member;
 };
 
 constexpr Choice bugs[] = {
@@ -59,11 +61,11 @@ constexpr Choice bugs[] = {
     {"hand_over_without_compare", &SeededBugs::hand_over_without_compare},
     {"version_check_off", &SeededBugs::version_check_off},
     {"keepalive_time_at_answer", &SeededBugs::keepalive_time_at_answer},
-    {"ring_without_acknowledgement", &SeededBugs::ring_without_acknowledgement},
-    {"resume_without_principal", &SeededBugs::resume_without_principal},
-    {"two_live_sockets", &SeededBugs::two_live_sockets},
-    {"gap_not_told", &SeededBugs::gap_not_told},
-    {"push_before_login", &SeededBugs::push_before_login},
+    {"ring_without_acknowledgement", &SessionBugs::ring_without_acknowledgement},
+    {"resume_without_principal", &SessionBugs::resume_without_principal},
+    {"two_live_sockets", &SessionBugs::two_live_sockets},
+    {"gap_not_told", &SessionBugs::gap_not_told},
+    {"push_before_login", &SessionBugs::push_before_login},
 };
 
 const RunPlan default_plan{.length = std::chrono::seconds(60), .node_count = 5, .client_count = 50};
@@ -72,9 +74,9 @@ int run_bugs(const DriveOptions& options) {
   std::printf("%-28s %6s  %s\n", "bug", "seeds", "caught by");
   std::size_t caught_count = 0;
   for (const Choice& bug : bugs) {
-    SeededBugs planted;
+    AllBugs planted;
     planted.*bug.member = true;
-    const PlantedBugs in_this_process(planted);
+    const PlantedBugs in_this_process(planted, planted);
     const auto failure = first_failure(market_scenario(), default_plan, options);
     caught_count += failure ? 1 : 0;
     std::printf("%-28s %6s  %s\n", bug.name,
@@ -108,7 +110,7 @@ int main(std::span<const char* const> words) {
     return misused("\"" + arguments->words.front() + "\" is not an option");
   }
   DriveOptions options;
-  SeededBugs planted;
+  AllBugs planted;
   options.command = "tools/simulate";
   for (const auto& [option, value] : arguments->options) {
     if (option == "--bugs") continue;
@@ -135,7 +137,7 @@ int main(std::span<const char* const> words) {
   }
 #endif
   if (arguments->has("--bugs")) return run_bugs(options);
-  const PlantedBugs in_this_process(planted);
+  const PlantedBugs in_this_process(planted, planted);
   return drive(market_scenario(), default_plan, options);
 }
 
