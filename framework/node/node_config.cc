@@ -262,7 +262,8 @@ void describe(config::Section& section, ClientsConfig& value) {
                 config::where(check_http, "on, off or address:port"));
   section.field("files", value.files,
                 "A folder whose files browsers get over HTTP: / is its index.html. They are read "
-                "when the node starts, and need no login. Empty: none.");
+                "when the node starts, and need no login. WebSockets are at the port of `listen`. "
+                "Empty: none.");
   section.field("websocket", value.websocket,
                 "Whether the services are served to browsers by WebSocket, too, at the port of "
                 "`listen`.");

@@ -23,8 +23,7 @@ constexpr std::size_t kind_size_max = 32;
 constexpr Duration join_time_max = 5s;
 constexpr Duration opponent_time_max = 10s;
 
-// Names are shown to people and are in every state that is sent; the bound of an object's id is
-// larger.
+// Names are shown to people; the bound of an object's id is larger.
 Result<void> check_name(const std::string& name, const char* what) {
   if (!name.empty() && name.size() <= name_size_max) return {};
   return Error(Code::invalid_argument, std::string(what) + ": a name of 1 to 100 bytes");
