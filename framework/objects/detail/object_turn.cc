@@ -167,6 +167,12 @@ bool ObjectHost::may_call_out(const CallChain::Link& caller) const {
   if (type == nullptr) return true;
   const Partition partition = type->partition_of(caller.id);
   const Ownership& ownership = type->ownership();
+  if (is_on_the_move(*type, partition)) [[unlikely]] {
+    // Once the object has left, the directory may know its next owner: a one-way call that is still
+    // tried is dropped.
+    const ObjectCell* const cell = type->find(caller.id);
+    if (cell == nullptr || !cell->is_active()) return false;
+  }
   bool is_proven = false;
   if (ownership.holds(partition, caller.epoch) && !ownership.fence().has_lease()) {
     if (type->is_transient()) return false;
