@@ -34,6 +34,12 @@ class UserSessions final : public UserObject {
   Result<google::protobuf::Empty> kick(const SessionKick& kick, rpc::Context& context) override;
   Result<UserView> look(const LookAtUser& request, rpc::Context& context) const override;
 
+  // A former owner may have left before it could deliver what it has kept.
+  Result<void> on_activate() override {
+    try_again_later();
+    return {};
+  }
+
  private:
   // The place in the state of a session; -1: it is not there.
   int index_of(std::uint64_t number) const;
