@@ -3,7 +3,7 @@
 //
 //   auto files = net::HttpFiles::read("web");
 //   if (!files) return files.error();
-//   if (files->answer(request, response)) return exchange.answer_at_once();
+//   if (files->answer(request, response)) exchange.answer_at_once();
 //
 // A path names a file, or a folder with an index.html. A browser keeps what it has, and asks each
 // time whether that is still the latest (ETag). Text is compressed once, when it is read. The
