@@ -15,6 +15,10 @@
 #include "services/chess/chess.pb.h"
 #include "tools/bots/plan.h"
 
+namespace corolane::rpc {
+class Client;
+}
+
 namespace corolane::tools::bots {
 
 // The combined counts of all bots.
@@ -77,5 +81,8 @@ struct Ratings {
 // players have the results of all games. Fails with data_loss when results are missing, or when the
 // rating changes do not sum to zero.
 Result<Ratings> look_at_ratings(const Hall& hall, std::size_t game_count);
+// The same through that client, whose connections may break meanwhile.
+Result<Ratings> look_at_ratings(rpc::Client& client, const std::vector<std::string>& players,
+                                std::size_t game_count);
 
 }  // namespace corolane::tools::bots

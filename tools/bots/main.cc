@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
@@ -28,6 +29,7 @@
 #include "tools/bots/history.h"
 #include "tools/bots/plan.h"
 #include "tools/bots/report.h"
+#include "tools/bots/session_play.h"
 #include "tools/bots/steady_play.h"
 #include "tools/tls_option.h"
 
@@ -54,8 +56,11 @@ constexpr const char* help_text =
     "the\n"
     "                       object itself, is retried on other nodes, and is recorded in\n"
     "                       FILE; the nodes need node.clients.public_methods_only: false\n"
-    "  --seconds N          with --history: start games for N seconds, repeating the file\n"
-    "                       (default 60)\n"
+    "  --sessions FILE      each game is played once, by two clients that log in, keep sessions\n"
+    "                       over all the nodes, and learn of moves only by what they are\n"
+    "                       pushed; FILE has the secret of node.clients.login.jwt_keys_file\n"
+    "  --seconds N          with --history: start games for N seconds, repeating the file;\n"
+    "                       with --sessions: spread the moves over N seconds (default 60)\n"
     "  --think N            with --history: think N milliseconds before each move, twenty\n"
     "                       times as long in half of the games (default 0)\n"
     "  --tls FILE           use TLS; FILE has the CA certificate of the node, PEM\n"
@@ -65,7 +70,8 @@ constexpr const char* help_text =
     "  --help               print this text\n"
     "\n"
     "Exit status: 0 when every game was played and ended as expected and the ratings add up, 1\n"
-    "otherwise, 2 for a wrong command line.\n";
+    "otherwise, 2 for a wrong command line. With --sessions it is 1 as well when a push was lost,\n"
+    "doubled or out of order.\n";
 
 // Each game takes four coroutines and three connections.
 constexpr std::size_t at_once_max = 5'000;
@@ -85,6 +91,7 @@ constexpr std::array option_rules = {
     OptionRule{.name = "--at-once", .has_value = true},
     OptionRule{.name = "--players", .has_value = true},
     OptionRule{.name = "--history", .has_value = true},
+    OptionRule{.name = "--sessions", .has_value = true},
     OptionRule{.name = "--seconds", .has_value = true},
     OptionRule{.name = "--think", .has_value = true},
     OptionRule{.name = "--help"},
@@ -101,7 +108,8 @@ struct Options {
   std::string expected;  // Empty: results are not compared.
   std::size_t at_once = 400;
   std::size_t player_count = 40;
-  std::string history;  // Empty: no history, and each game is played once.
+  std::string history;   // Empty: no history, and each game is played once.
+  std::string sessions;  // The file of the secret; empty: players do not log in.
   std::size_t seconds = 60;
   std::size_t think_ms = 0;
   Arguments arguments;  // For the TLS options.
@@ -194,6 +202,10 @@ Result<Options> parse_options(std::span<const char* const> words) {
     count.value = *read;
   }
   options.history = value_of("--history", "");
+  options.sessions = value_of("--sessions", "");
+  if (!options.history.empty() && !options.sessions.empty()) {
+    return Error(Code::invalid_argument, "--history and --sessions exclude each other");
+  }
   options.games = value_of("--games", default_games);
   options.expected = value_of("--expected", arguments->has("--games") ? "" : default_expected);
   return options;
@@ -241,8 +253,7 @@ int fail(const Error& error) {
   return 1;
 }
 
-int judge_ratings(const Hall& hall, std::size_t game_count) {
-  const auto ratings = look_at_ratings(hall, game_count);
+int judge_ratings(const Hall& hall, const Result<Ratings>& ratings) {
   if (!ratings) return fail(ratings.error());
   std::printf("the ratings of %zu players are from %d to %d; their sum is what it was\n",
               hall.players.size(), ratings->lowest, ratings->highest);
@@ -264,7 +275,7 @@ int run_once(net::Network& network, const Options& options, const Plan& plan, Ha
   std::fputs(make_table(summary, hall.tally, fetch_stats(network, options.admin)).c_str(), stdout);
   std::printf("%zu/%zu games %s\n", played, summary.game_count,
               compares ? "ended as expected" : "played, without comparison");
-  return played == summary.game_count ? judge_ratings(hall, played) : 1;
+  return played == summary.game_count ? judge_ratings(hall, look_at_ratings(hall, played)) : 1;
 }
 
 int run_steadily(const Options& options, const Plan& plan, Hall& hall) {
@@ -278,7 +289,34 @@ int run_steadily(const Options& options, const Plan& plan, Hall& hall) {
   std::printf("%zu/%zu games ended as expected, with %zu moves\n",
               result.game_count - result.failures.size(), result.game_count, hall.tally.move_count);
   if (auto flushed = history->flush(); !flushed) return fail(flushed.error());
-  return result.failures.empty() ? judge_ratings(hall, result.game_count) : 1;
+  if (!result.failures.empty()) return 1;
+  return judge_ratings(hall, look_at_ratings(hall, result.game_count));
+}
+
+Result<std::string> read_secret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string secret;
+  if (file && std::getline(file, secret) && !secret.empty()) return secret;
+  return Error(Code::not_found, "no secret can be read from " + path);
+}
+
+int run_sessions(const Options& options, const Plan& plan, Hall& hall) {
+  auto secret = read_secret(options.sessions);
+  if (!secret) return fail(secret.error());
+  const SessionPlay play{.secret = *std::move(secret),
+                         .table_count_max = options.at_once,
+                         .length = std::chrono::seconds(options.seconds)};
+  const SessionResult result = play_with_sessions(hall, plan, play);
+  for (const auto* lines : {&result.late, &result.mistakes, &result.failures}) {
+    for (const std::string& line : *lines) std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  const std::size_t game_count = plan.games.size() + plan.damaged.size();
+  std::printf("%zu/%zu games %s\n%s", result.game_count, game_count,
+              options.expected.empty() ? "played, without comparison" : "ended as expected",
+              result.summary().c_str());
+  if (result.game_count != game_count) return 1;
+  const int status = judge_ratings(hall, look_at_ratings_with_token(hall, play, result.game_count));
+  return result.notices.is_perfect() ? status : 1;
 }
 
 int run(net::Network& network, const Options& options) {
@@ -299,6 +337,7 @@ int run(net::Network& network, const Options& options) {
             .players = name_players(run, options.player_count),
             .start_line = StartLine(3 * std::min(options.at_once, plan->games.size())),
             .tally = {}};
+  if (!options.sessions.empty()) return run_sessions(options, *plan, hall);
   return options.history.empty() ? run_once(network, options, *plan, hall)
                                  : run_steadily(options, *plan, hall);
 }
