@@ -342,3 +342,25 @@ def check_all(calls, replies, keeps, writes, faults_end):
         "I8": f"{sum(call.code == OK for call in calls)} calls",
     }
     return violations, looked_at
+
+
+def check_without_history(replies, keeps, writes, game_count):
+    """The same for players of whose calls there is no history."""
+    chains = chains_of(writes)
+    violations = (
+        check_owners(replies)
+        + check_fences(replies, keeps)
+        + check_writes(writes)
+        + check_once([], chains)
+        + check_sums(chains, game_count)
+    )
+    kinds = {"I1 no reply": replies, "I1 no keepalive": keeps, "I2 no write": writes}
+    violations += [f"{kind} is recorded" for kind in kinds if not kinds[kind]]
+    looked_at = {
+        "I1": f"{len(replies)} replies of {len(by_object(replies))} objects, "
+        f"{len(keeps)} keepalives",
+        "I2": f"{len(writes)} seals and writes",
+        "I4": f"{sum(len(chain.known) for chain in chains.values())} requests",
+        "I5": f"{game_count} games",
+    }
+    return violations, looked_at

@@ -129,6 +129,7 @@ class Node(Process):
         ]
         self.settings = command[1:]
         super().__init__(name, command_of(command[0], self.settings, folder), folder)
+        self.port = port
         self.listen = f"127.0.0.1:{port}"
         self.admin_port = admin_port
         self.relay = relay
@@ -167,10 +168,10 @@ class Node(Process):
 class Cluster:
     PROGRAM = "services/chess/chess_node"
 
-    def __init__(self, build, folder, node_count, settings=()):
-        """Each of the settings is a KEY=VALUE of all nodes."""
+    def __init__(self, build, folder, node_count, settings=(), edge_count=0):
+        """Each of the settings is a KEY=VALUE of all nodes. Edge nodes come beside the others."""
         self.folder = folder
-        client, peer, *ports = free_ports(2 + 3 * node_count)
+        client, peer, *ports = free_ports(2 + 3 * (node_count + edge_count))
         self.etcd_port = client
         peers = f"http://127.0.0.1:{peer}"
         clients = f"http://127.0.0.1:{client}"
@@ -211,20 +212,25 @@ class Cluster:
         ]
         for setting in settings:
             command += ["--set", setting]
-        self.nodes = [
-            Node(f"node-{i + 1}", command, folder, port, admin_port, Relay(relay_port, client))
-            for i, (port, admin_port, relay_port) in enumerate(zip(*[iter(ports)] * 3))
+        edge_command = [*command, "--set", "node.cluster.roles=[edge]"]
+        starts = [(f"node-{i + 1}", command) for i in range(node_count)]
+        starts += [(f"edge-{i + 1}", edge_command) for i in range(edge_count)]
+        made = [
+            Node(name, words, folder, port, admin_port, Relay(relay_port, client))
+            for (name, words), (port, admin_port, relay_port)
+            in zip(starts, zip(*[iter(ports)] * 3))
         ]
+        self.nodes, self.edges = made[:node_count], made[node_count:]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        for process in (*self.nodes, self.etcd, self.redis):
+        for process in (*self.nodes, *self.edges, self.etcd, self.redis):
             if process.is_running():
                 process.signal(signal.SIGCONT)
                 process.kill()
-        for node in self.nodes:
+        for node in (*self.nodes, *self.edges):
             node.relay.close()
 
     def start(self):
@@ -232,23 +238,27 @@ class Cluster:
         self.redis.start()
         self.etcd.wait_for(self.etcd_is_healthy)
         self.redis.wait_for((self.folder / "redis.sock").exists)
-        for node in self.nodes:
+        for node in (*self.nodes, *self.edges):
             node.relay.start()
             node.start()
         self.wait_until_whole()
 
     def wait_until_whole(self):
         """Waits until all nodes serve, know all others, and have a fair share."""
-        for node in self.nodes:
+        for node in (*self.nodes, *self.edges):
             node.wait_for(node.has_announced)
         self.nodes[0].wait_for(self.is_whole)
 
     def is_whole(self):
         for node in self.nodes:
             shares = node.shares()
-            fair = sum(shares) / len(self.nodes)
-            if len(shares) != len(self.nodes) or fair == 0:
+            if len(shares) != len(self.nodes) + len(self.edges):
                 return False
+            # Edge nodes have nothing to share.
+            shares = [share for share in shares if share > 0]
+            if len(shares) != len(self.nodes):
+                return False
+            fair = sum(shares) / len(self.nodes)
             if any(abs(share - fair) > 0.2 * fair for share in shares):
                 return False
         return True
