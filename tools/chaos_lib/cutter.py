@@ -48,6 +48,10 @@ class Cutter:
     def address(self):
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def client_count(self):
+        return len(self.ends) // 2
+
     def start(self):
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=1024)
         self.listener.setblocking(False)

@@ -67,14 +67,15 @@ class Edges:
         """Restarts each node and kills an edge node, one after the other, in an order by the
         seed.
         """
-        nodes = [*self.cluster.nodes, *self.cluster.edges]
-        steps = [(self.restart, node) for node in nodes]
-        steps.append((self.kill, self.random.choice(self.cluster.edges)))
+        steps = [*self.cluster.nodes, *self.cluster.edges, None]
         self.random.shuffle(steps)
         self.start = time.monotonic()
-        for i, (step, node) in enumerate(steps):
+        for i, node in enumerate(steps):
             self.wait_until(seconds * (i + 0.5) / (len(steps) + 1))
-            step(node)
+            if node is None:
+                self.kill_one()
+            else:
+                self.restart(node)
             self.cluster.wait_until_whole()
         self.wait_until(seconds)
 
@@ -96,11 +97,16 @@ class Edges:
         node.start()
         self.restart_count += 1
 
-    def kill(self, node):
-        """As the supervisor of a real node does, revokes the lease of the dead one."""
+    def kill_one(self):
+        """Kills the edge node with the most clients, since one that was just restarted has few. As
+        the supervisor of a real node does, revokes the lease of the dead one.
+        """
+        crowd = max(self.cutters, key=lambda cutter: cutter.client_count)
+        node = self.cluster.edges[self.cutters.index(crowd)]
+        count = crowd.client_count
         dead = node.memberships()
         node.kill()
-        self.say(f"{self.now():6.1f} s  kill {node.incarnation}")
+        self.say(f"{self.now():6.1f} s  kill {node.incarnation} with {count} clients")
         while not self.cluster.revoke_leases(dead):
             time.sleep(0.1)
         node.start()
