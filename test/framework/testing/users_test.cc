@@ -387,6 +387,29 @@ TEST_F(UsersTest, ADeviceThatCannotBeReachedHoldsUpNoOtherAndIsToldAGap) {
   EXPECT_THAT(device_.lines, ElementsAre("1", "lost 1", "3", "4"));
 }
 
+TEST_F(UsersTest, WhatIsPushedForGoodIsDeliveredByTheNextOwnerOfTheUser) {
+  start({.seed = 15, .nodes = 4, .edges = 1});
+  std::unique_ptr<rpc::Client> client;
+  run([&] {
+    client = connect(device_, "ann", only(0));
+    settle();
+    cluster_->partition({0}, {1, 2, 3});
+    EXPECT_TRUE(user("ann").push_for_good(1));
+  });
+  const auto owner = cluster_->owner_of("corolane.framework.User", "ann");
+  ASSERT_TRUE(owner);
+  cluster_->crash(*owner);
+  cluster_->heal();
+  cluster_->run_for(15s);
+  EXPECT_THAT(device_.values, IsEmpty());
+  run([&] {
+    EXPECT_TRUE(user("ann").look());
+    EXPECT_TRUE(coroutine::sleep_for(3s));
+  });
+  EXPECT_THAT(device_.values, ElementsAre(1));
+  run([&] { client.reset(); });
+}
+
 TEST_F(UsersTest, WhatIsPushedForGoodSurvivesTheCrashOfTheNodeOfTheClient) {
   start({.seed = 9, .nodes = 3});
   std::unique_ptr<rpc::Client> client;
