@@ -121,18 +121,6 @@ SessionExchange::SessionExchange(ObjectRouter& router, std::string_view node, st
       node_digest_(digest_of(node)),
       home_(node_digest_ + static_cast<char>(shard) + static_cast<char>(shard >> 8)) {}
 
-SessionExchange::Alarm::Alarm(SessionExchange& exchange, void (SessionExchange::*run)())
-    : Timer([](Timer& timer) {
-        auto& alarm = static_cast<Alarm&>(timer);
-        (alarm.exchange_.*alarm.run_)();
-      }),
-      exchange_(exchange),
-      run_(run) {}
-
-void SessionExchange::Alarm::set(Duration delay) {
-  coroutine::Scheduler::current().timers().arm(*this, Deadline::after(delay));
-}
-
 void SessionExchange::stop() {
   is_stopped_ = true;
   telling_again_.cancel();
@@ -346,7 +334,8 @@ void SessionExchange::view_changed() {
 void SessionExchange::announce_later(std::uint64_t session) {
   if (!announced_.insert(session).second) return;
   announcements_.push_back({.due = now() + announcement_interval, .session = session});
-  if (!announcing_.is_armed() && !is_stopped_) announcing_.set(announcement_interval);
+  if (!announcing_.is_armed() && !is_stopped_)
+    announcing_.arm(Deadline::after(announcement_interval));
 }
 
 void SessionExchange::announce_due() {
@@ -362,7 +351,8 @@ void SessionExchange::announce_due() {
     add_fact(Fact::Kind::is_here, *session);
     announcements_.push_back({.due = time + announcement_interval, .session = number});
   }
-  if (!announcements_.empty() && !is_stopped_) announcing_.set(announcements_.front().due - time);
+  if (!announcements_.empty() && !is_stopped_)
+    announcing_.arm(Deadline::after(announcements_.front().due - time));
 }
 
 void SessionExchange::add_fact(Fact::Kind kind, const rpc::Session& session) {
@@ -382,7 +372,7 @@ void SessionExchange::tell_more() {
   auto spawned = telling_.spawn("tell users of sessions", [this] { tell_all(); });
   if (spawned) return;
   --teller_count_;
-  telling_again_.set(tell_again_interval);
+  telling_again_.arm(Deadline::after(tell_again_interval));
 }
 
 void SessionExchange::tell_all() {
@@ -391,7 +381,8 @@ void SessionExchange::tell_all() {
     facts_.pop_front();
     if (tell(fact)) continue;
     failed_facts_.push_back(std::move(fact));
-    if (!telling_again_.is_armed() && !is_stopped_) telling_again_.set(tell_again_interval);
+    if (!telling_again_.is_armed() && !is_stopped_)
+      telling_again_.arm(Deadline::after(tell_again_interval));
   }
   --teller_count_;
 }

@@ -26,8 +26,8 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "coroutine/member_timer.h"
 #include "coroutine/task_group.h"
-#include "coroutine/timer_wheel.h"
 #include "framework/edge/sessions.corolane.h"
 #include "rpc/session_registry.h"
 
@@ -117,17 +117,6 @@ class SessionExchange final : public SessionsBase, public rpc::SessionRegistry {
     SessionPlace place;  // Not of has_kept.
     int failed_count = 0;
   };
-  // Runs a function of its owner.
-  class Alarm final : public coroutine::Timer {
-   public:
-    Alarm(SessionExchange& exchange, void (SessionExchange::*run)());
-    void set(Duration delay);
-
-   private:
-    SessionExchange& exchange_;
-    void (SessionExchange::* const run_)();
-  };
-
   // Fails with not_found for a home that is none.
   Result<Address> find(const std::string& home);
   // Runs `work(rpc::Server&)` on that shard of this node.
@@ -175,8 +164,8 @@ class SessionExchange final : public SessionsBase, public rpc::SessionRegistry {
   };
   std::deque<Announcement> announcements_;       // The next one first,
   std::unordered_set<std::uint64_t> announced_;  // one for each of these sessions.
-  Alarm telling_again_{*this, &SessionExchange::tell_more};
-  Alarm announcing_{*this, &SessionExchange::announce_due};
+  coroutine::MemberTimer<&SessionExchange::tell_more> telling_again_{*this};
+  coroutine::MemberTimer<&SessionExchange::announce_due> announcing_{*this};
   coroutine::TaskGroup incoming_;  // Questions of other shards.
   coroutine::TaskGroup telling_;
 };

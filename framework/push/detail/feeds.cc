@@ -36,9 +36,6 @@ Error stopped() { return Error(Code::unavailable, "the node stops"); }
 
 }  // namespace
 
-Feeds::Rested::Rested(Feeds& all)
-    : Timer([](Timer& timer) { static_cast<Rested&>(timer).feeds.wake_rested(); }), feeds(all) {}
-
 Broadcast::Reader Feeds::subscribe(std::string_view type, const std::string& id,
                                    const google::protobuf::Message& prototype, Position after) {
   const auto found = feeds_.find({type, id});
@@ -72,7 +69,7 @@ void Feeds::start_seekers() {
     ++seeker_count_;
   } else if (seeker_count_ == 0) {
     // There is no stack; the timer tries again.
-    coroutine::Scheduler::current().timers().arm(rested_, Deadline::after(rest_max));
+    rested_.arm(Deadline::after(rest_max));
   }
 }
 
@@ -118,7 +115,7 @@ void Feeds::rest(const FeedPtr& feed) {
   const Duration time = std::min(rest_max, rest_min * (1 << std::min(feed->failed_count_, 10)));
   ++feed->failed_count_;
   resting_.emplace(now() + time, feed);
-  coroutine::Scheduler::current().timers().arm(rested_, Deadline::at(resting_.begin()->first));
+  rested_.arm(Deadline::at(resting_.begin()->first));
 }
 
 void Feeds::wake_rested() {
@@ -128,7 +125,7 @@ void Feeds::wake_rested() {
     if (feed->state_ == Feed::State::resting) queue(feed);
   }
   if (!resting_.empty()) {
-    coroutine::Scheduler::current().timers().arm(rested_, Deadline::at(resting_.begin()->first));
+    rested_.arm(Deadline::at(resting_.begin()->first));
   }
   if (!queue_.empty()) start_seekers();
 }

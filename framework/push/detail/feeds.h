@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "coroutine/member_timer.h"
 #include "coroutine/task_group.h"
-#include "coroutine/timer_wheel.h"
 #include "framework/push/detail/feed.h"
 
 namespace corolane::framework::detail {
@@ -88,13 +88,6 @@ class Feeds {
   using Key = std::pair<std::string_view, std::string_view>;  // Views into the feed.
   using FeedPtr = std::shared_ptr<Feed>;
 
-  // Fires when the next feed has rested.
-  struct Rested : coroutine::Timer {
-    explicit Rested(Feeds& feeds);
-
-    Feeds& feeds;
-  };
-
   template <typename Batch>
   bool receive_any(std::uint64_t number, const Batch& batch);
   void queue(const FeedPtr& feed);
@@ -115,7 +108,7 @@ class Feeds {
   std::unordered_map<std::uint64_t, FeedPtr> by_number_;
   std::deque<FeedPtr> queue_;
   std::multimap<TimePoint, FeedPtr> resting_;
-  Rested rested_{*this};
+  coroutine::MemberTimer<&Feeds::wake_rested> rested_{*this};  // When the next feed has rested.
   std::uint64_t last_number_ = 0;
   std::size_t seeker_count_ = 0;
   std::uint64_t past_behind_count_ = 0;  // From removed feeds.

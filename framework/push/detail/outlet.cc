@@ -3,13 +3,7 @@
 
 #include <utility>
 
-#include "coroutine/scheduler.h"
-
 namespace corolane::framework::detail {
-
-Outlets::SendSoon::SendSoon(Outlets& all)
-    : Timer([](Timer& timer) { static_cast<SendSoon&>(timer).outlets.send_ready(); }),
-      outlets(all) {}
 
 void Outlets::add(const FeedAddress& address, Broadcast::Reader reader) {
   if (is_stopped_) return;
@@ -42,7 +36,7 @@ void Outlets::wait(Outlet& outlet) {
 void Outlets::note(const Outlet& outlet) {
   ready_.push_back(outlet.address);
   if (send_soon_.is_armed()) return;
-  coroutine::Scheduler::current().timers().arm(send_soon_, Deadline::passed());
+  send_soon_.arm(Deadline::passed());
 }
 
 // Those that become ready meanwhile wait for the next turn.

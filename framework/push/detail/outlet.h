@@ -19,7 +19,7 @@
 #include <optional>
 #include <vector>
 
-#include "coroutine/timer_wheel.h"
+#include "coroutine/member_timer.h"
 #include "framework/push/detail/broadcast.h"
 
 namespace corolane::framework::detail {
@@ -80,12 +80,6 @@ class Outlets {
   }
 
  private:
-  // Fires in the next turn of the loop.
-  struct SendSoon : coroutine::Timer {
-    explicit SendSoon(Outlets& outlets);
-
-    Outlets& outlets;
-  };
   struct Outlet {
     FeedAddress address;
     Broadcast::Reader reader;
@@ -102,7 +96,7 @@ class Outlets {
   std::map<FeedAddress, Outlet> outlets_;
   std::vector<FeedAddress> ready_;
   std::vector<FeedAddress> sending_;  // Empty between two turns.
-  SendSoon send_soon_{*this};
+  coroutine::MemberTimer<&Outlets::send_ready> send_soon_{*this};
   bool is_stopped_ = false;
   std::uint64_t serialised_count_ = 0;
 };

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "coroutine/scheduler.h"
 #include "coroutine/task.h"
 #include "net/crypto.h"
 #include "rpc/server/detail/seeded_bugs.h"
@@ -213,7 +212,7 @@ SessionRecord SessionTable::depart(Session& session, const SessionClaim& claim) 
   if (session.groups_ != nullptr) {
     session.groups_->part();
     if (parting_.empty()) {
-      coroutine::Scheduler::current().timers().arm(parting_alarm_, Deadline::after(parting_time));
+      parting_soon_.arm(Deadline::after(parting_time));
     }
     parting_.push_back({.due = now() + parting_time, .groups = std::move(session.groups_)});
   }
@@ -281,19 +280,11 @@ std::string SessionTable::token_of(const Session& session) const {
   return registry_ == nullptr ? session.secret_ : session.secret_ + registry_->home();
 }
 
-SessionTable::Alarm::Alarm(SessionTable& table, void (SessionTable::*run)())
-    : Timer([](Timer& timer) {
-        auto& alarm = static_cast<Alarm&>(timer);
-        (alarm.table_.*alarm.run_)();
-      }),
-      table_(table),
-      run_(run) {}
-
 void SessionTable::has_news(Session& session) {
   if (std::exchange(session.is_noted_, true)) return;
   with_news_.push_back(session.number());
   if (pushing_news_.is_armed()) return;
-  coroutine::Scheduler::current().timers().arm(pushing_news_, Deadline::passed());
+  pushing_news_.arm(Deadline::passed());
 }
 
 // Those that have news meanwhile come in the next turn.
@@ -306,13 +297,13 @@ void SessionTable::push_news() {
     session->read_groups();
   }
   if (with_news_.empty() || pushing_news_.is_armed()) return;
-  coroutine::Scheduler::current().timers().arm(pushing_news_, Deadline::passed());
+  pushing_news_.arm(Deadline::passed());
 }
 
 void SessionTable::part() {
   while (!parting_.empty() && parting_.front().due <= now()) parting_.pop_front();
   if (parting_.empty()) return;
-  coroutine::Scheduler::current().timers().arm(parting_alarm_, Deadline::at(parting_.front().due));
+  parting_soon_.arm(Deadline::at(parting_.front().due));
 }
 
 void SessionTable::stop(const Error& reason) {

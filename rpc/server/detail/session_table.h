@@ -16,9 +16,9 @@
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "coroutine/member_timer.h"
 #include "coroutine/sync/event.h"
 #include "coroutine/task_group.h"
-#include "coroutine/timer_wheel.h"
 #include "rpc/principal.h"
 #include "rpc/server/detail/session_departures.h"
 #include "rpc/session.h"
@@ -106,15 +106,6 @@ class SessionTable {
   friend class rpc::Session;
   friend class SessionGroups;
 
-  // Runs a function of its owner.
-  class Alarm final : public coroutine::Timer {
-   public:
-    Alarm(SessionTable& table, void (SessionTable::*run)());
-
-   private:
-    SessionTable& table_;
-    void (SessionTable::* const run_)();
-  };
   // The groups of a session that has moved. Until its next server follows them, what they come from
   // stays in use, and keeps its latest.
   struct Parting {
@@ -145,8 +136,8 @@ class SessionTable {
   std::size_t group_count_ = 0;          // Of all sessions.
   std::deque<std::uint64_t> with_news_;  // Sessions, by number.
   std::deque<Parting> parting_;          // The first one is due first.
-  Alarm pushing_news_{*this, &SessionTable::push_news};
-  Alarm parting_alarm_{*this, &SessionTable::part};
+  coroutine::MemberTimer<&SessionTable::push_news> pushing_news_{*this};
+  coroutine::MemberTimer<&SessionTable::part> parting_soon_{*this};
   SessionCounts counts_;  // Of what has happened.
   coroutine::TaskGroup fetching_;
 };
