@@ -43,9 +43,9 @@ Result<std::uint32_t> follow(rpc::Context& call, Broadcast::Reader reader,
 
 }  // namespace detail
 
-// Returns the number of the group, for the reply. What is seen of the object afterwards is followed
-// without a hole. Publications that such a picture includes may come, too.
-// Suspends. Fails with failed_precondition when the client keeps no session, with
+// Returns the number of the group, for the reply. A picture of the object that is taken afterwards
+// misses nothing that does not come as news. Publications that such a picture includes may come,
+// too. Suspends. Fails with failed_precondition when the client keeps no session, with
 // resource_exhausted when that follows 64 groups, and as Subscription::next().
 template <typename T>
 Result<std::uint32_t> follow(rpc::Context& call, Subscription<T> subscription) {

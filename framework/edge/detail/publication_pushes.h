@@ -36,7 +36,7 @@ class PublicationPushes final : public rpc::PushSource {
   Broadcast::Reader reader_;
   const std::uint64_t type_;
   Position seen_;
-  bool has_stopped_ = false;  // As the node does; another one may follow again.
+  bool has_stopped_ = false;  // The node stops; the session may follow again on another.
 };
 
 }  // namespace corolane::framework::detail
