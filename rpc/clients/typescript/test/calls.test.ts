@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection, isFromHandler, mayHaveRun } from "../src/index.js";
+import { connect, isFromHandler, mayHaveRun } from "../src/index.js";
 import { type Frame, FrameType, hashOf } from "../src/frames.js";
-import { FakeServer, pass, secret, settled, useRealTime, useVirtualTime } from "./fake_server.js";
+import { pass, secret, settled } from "./fake_server.js";
+import { connection, server, useServer } from "./fixture.js";
 import { Game, Lobby, MeetReplySchema } from "./gen/services/chess/game_pb.js";
 import { MoveReplySchema } from "./gen/services/chess/chess_pb.js";
 import { Echo, EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
-let server: FakeServer;
-let connection: Connection;
-
-beforeEach(async () => {
-  useVirtualTime();
-  server = new FakeServer();
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-});
-
-afterEach(() => {
-  connection.close();
-  useRealTime();
-});
+useServer();
 
 const echo = () => createClient(Echo, connection);
 const reply = (text: string) => toBinary(EchoReplySchema, create(EchoReplySchema, { text }));

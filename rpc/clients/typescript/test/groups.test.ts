@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import { afterEach, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, type ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import { collect, type FakeLink, FakeServer, pass, secret, settled } from "./fake_server.js";
-import { useRealTime, useVirtualTime } from "./fake_server.js";
+import { collect, type FakeLink, pass, secret, settled } from "./fake_server.js";
+import { connection, server, useServer } from "./fixture.js";
 import { Chess, FollowReplySchema } from "./gen/services/chess/chess_pb.js";
 import { EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
@@ -17,22 +16,10 @@ const requestType = hashOf("corolane.test.EchoRequest");
 const gapType = hashOf("corolane.rpc.GroupGap");
 const endType = hashOf("corolane.rpc.GroupEnd");
 
-let server: FakeServer;
-let connection: Connection;
 let number: number;
 
-beforeEach(async () => {
-  useVirtualTime();
-  number = 0;
-  server = new FakeServer();
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-});
-
-afterEach(() => {
-  connection.close();
-  useRealTime();
-});
+useServer();
+beforeEach(() => void (number = 0));
 
 const message = (text: string) => toBinary(EchoReplySchema, create(EchoReplySchema, { text }));
 

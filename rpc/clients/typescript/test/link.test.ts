@@ -1,50 +1,19 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { mock, test } from "node:test";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection, type State } from "../src/index.js";
+import { type State } from "../src/index.js";
 import { encodeFrame, FrameType, helloFrame } from "../src/frames.js";
-import {
-  type FakeLink,
-  FakeServer,
-  hello,
-  pass,
-  settled,
-  useRealTime,
-  useVirtualTime,
-} from "./fake_server.js";
+import { type FakeLink, hello, pass, settled } from "./fake_server.js";
+import { connection, open, reason, server, useServerWithDelays } from "./fixture.js";
 import { Echo } from "./gen/test/rpc/echo_pb.js";
 
-let server: FakeServer;
-let connection: Connection;
-
-beforeEach(() => {
-  useVirtualTime();
-  // Half of what a delay is drawn from.
-  mock.method(Math, "random", () => 0.5);
-  server = new FakeServer();
-});
-
-afterEach(() => {
-  connection?.close();
-  useRealTime();
-});
-
-async function open(): Promise<FakeLink> {
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-  return server.link;
-}
+useServerWithDelays();
 
 const echo = () => createClient(Echo, connection);
 
 // The state, as it is by now.
 const state = (): State => connection.state;
-
-function reason(): ConnectError | undefined {
-  const now = state();
-  return now.is === "ended" || now.is === "waiting" ? now.reason : undefined;
-}
 
 test("pushes that arrive at once are acknowledged once", async () => {
   const link = await open();

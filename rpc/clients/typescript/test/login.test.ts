@@ -1,37 +1,15 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { test } from "node:test";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { connect, type Connection, type ConnectOptions, type State } from "../src/index.js";
-import { FakeServer, helloOf, pass, settled, useRealTime, useVirtualTime } from "./fake_server.js";
+import { type State } from "../src/index.js";
+import { helloOf, pass } from "./fake_server.js";
+import { connection, open, reason, server, useServerWithDelays } from "./fixture.js";
 
-let server: FakeServer;
-let connection: Connection;
-
-beforeEach(() => {
-  useVirtualTime();
-  // Half of what a delay is drawn from.
-  mock.method(Math, "random", () => 0.5);
-  server = new FakeServer();
-});
-
-afterEach(() => {
-  connection?.close();
-  useRealTime();
-});
-
-async function open(options: Partial<ConnectOptions> = {}): Promise<void> {
-  connection = connect({ url: "ws://a", webSocket: server.webSocket, ...options });
-  await settled();
-}
+useServerWithDelays();
 
 // The state, as it is by now.
 const state = (): State => connection.state;
-
-function reason(): ConnectError | undefined {
-  const now = state();
-  return now.is === "ended" || now.is === "waiting" ? now.reason : undefined;
-}
 
 test("a login that is refused is the end", async () => {
   server.onHello = (link) => link.bye(Code.Unauthenticated, "no");

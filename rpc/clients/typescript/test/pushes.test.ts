@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { connect, type Connection } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import { collect, FakeServer, frame, type HelloFields, pass, secret } from "./fake_server.js";
-import { settled, useRealTime, useVirtualTime } from "./fake_server.js";
+import { collect, frame, type HelloFields, pass, secret, settled } from "./fake_server.js";
+import { connection, server, useServer } from "./fixture.js";
 import { EchoReplySchema, EchoRequestSchema } from "./gen/test/rpc/echo_pb.js";
 
 const replyType = hashOf("corolane.test.EchoReply");
 const requestType = hashOf("corolane.test.EchoRequest");
 
-let server: FakeServer;
-let connection: Connection;
 let number: number;
 
-beforeEach(async () => {
-  useVirtualTime();
-  number = 0;
-  server = new FakeServer();
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-});
-
-afterEach(() => {
-  connection.close();
-  useRealTime();
-});
+useServer();
+beforeEach(() => void (number = 0));
 
 const message = (text: string) => toBinary(EchoReplySchema, create(EchoReplySchema, { text }));
 

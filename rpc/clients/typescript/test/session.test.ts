@@ -1,50 +1,21 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, mock, test } from "node:test";
+import { mock, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import {
-  connect,
-  type Connection,
-  type ConnectOptions,
-  mayHaveRun,
-  type State,
-} from "../src/index.js";
+import { connect, type ConnectOptions, mayHaveRun, type State } from "../src/index.js";
 import { FrameType, hashOf } from "../src/frames.js";
-import {
-  type FakeLink,
-  FakeServer,
-  helloOf,
-  pass,
-  secret,
-  settled,
-  useRealTime,
-  useVirtualTime,
-} from "./fake_server.js";
+import { type FakeLink, helloOf, pass, secret, settled } from "./fake_server.js";
+import { connection, open as openQuietly, reason, server, useServerWithDelays } from "./fixture.js";
 import { Echo, EchoReplySchema } from "./gen/test/rpc/echo_pb.js";
 
-let server: FakeServer;
-let connection: Connection;
 let states: string[];
 
-beforeEach(() => {
-  useVirtualTime();
-  // Half of what a delay is drawn from.
-  mock.method(Math, "random", () => 0.5);
-  server = new FakeServer();
-});
+useServerWithDelays();
 
-afterEach(() => {
-  connection?.close();
-  useRealTime();
-});
-
-async function open(options: Partial<ConnectOptions> = {}): Promise<FakeLink> {
-  connection = connect({ url: "ws://a", webSocket: server.webSocket, ...options });
+function open(options: Partial<ConnectOptions> = {}): Promise<FakeLink> {
   states = [];
-  connection.onState((state) => states.push(state.is));
-  await settled();
-  return server.link;
+  return openQuietly(options, () => connection.onState((state) => states.push(state.is)));
 }
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
@@ -52,11 +23,6 @@ const echo = () => createClient(Echo, connection);
 
 // The state, as it is by now.
 const state = (): State => connection.state;
-
-function reason(): ConnectError | undefined {
-  const now = state();
-  return now.is === "ended" || now.is === "waiting" ? now.reason : undefined;
-}
 
 test("each connection resumes the session with the latest secret and the last push", async () => {
   const first = await open();
@@ -325,10 +291,10 @@ test("without a WebSocket there is no connection, and the option is named", () =
 });
 
 test("each listener hears each state in order, even when one closes meanwhile", async () => {
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
   const seen: string[] = [];
-  connection.onState((now) => now.is === "open" && connection.close());
-  connection.onState((now) => seen.push(now.is));
-  await settled();
+  await openQuietly({}, () => {
+    connection.onState((now) => now.is === "open" && connection.close());
+    connection.onState((now) => seen.push(now.is));
+  });
   assert.deepEqual(seen, ["open", "ended"]);
 });

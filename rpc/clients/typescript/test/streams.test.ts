@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection } from "../src/index.js";
 import { FrameType, headerSize, windowBytes } from "../src/frames.js";
-import { FakeServer, pass, settled, useRealTime, useVirtualTime } from "./fake_server.js";
+import { pass, settled } from "./fake_server.js";
+import { connection, server, useServer } from "./fixture.js";
 import { CountReplySchema, Echo } from "./gen/test/rpc/echo_pb.js";
 import { NumberSchema, Talk } from "./gen/test/rpc/talk_pb.js";
 
-let server: FakeServer;
-let connection: Connection;
-
-beforeEach(async () => {
-  useVirtualTime();
-  server = new FakeServer();
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-});
-
-afterEach(() => {
-  connection.close();
-  useRealTime();
-});
+useServer();
 
 const echo = () => createClient(Echo, connection);
 const talk = () => createClient(Talk, connection);

@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: MIT
 // When a call is sent, sent again, or not at all.
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { connect, type Connection, mayHaveRun } from "../src/index.js";
+import { mayHaveRun } from "../src/index.js";
 import { FrameType, helloFrame } from "../src/frames.js";
-import { FakeServer, frame, hello, pass, secret, settled } from "./fake_server.js";
-import { useRealTime, useVirtualTime } from "./fake_server.js";
+import { frame, hello, pass, secret, settled } from "./fake_server.js";
+import { connection, open, server, useServer } from "./fixture.js";
 import { Game, Lobby } from "./gen/services/chess/game_pb.js";
 import { Echo } from "./gen/test/rpc/echo_pb.js";
 import { Talk } from "./gen/test/rpc/talk_pb.js";
 
-let server: FakeServer;
-let connection: Connection;
-
-beforeEach(async () => {
-  useVirtualTime();
-  server = new FakeServer();
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  await settled();
-});
-
-afterEach(() => {
-  connection.close();
-  useRealTime();
-});
+useServer();
 
 const echo = () => createClient(Echo, connection);
 const requests = () => server.link.frames(FrameType.request);
@@ -70,9 +57,7 @@ test("a call that is given up before it begins is not sent", async () => {
 test("a call that is given up inside an interceptor is not sent", async () => {
   const abort = new AbortController();
   connection.close();
-  connection = connect({
-    url: "ws://a",
-    webSocket: server.webSocket,
+  await open({
     interceptors: [
       (next) => async (request) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -80,7 +65,6 @@ test("a call that is given up inside an interceptor is not sent", async () => {
       },
     ],
   });
-  await settled();
   const begun = Object.values(beginners).map((begin) => begin({ signal: abort.signal }));
   const outcomes = begun.map((call) => call.catch((error) => ConnectError.from(error).code));
   await settled();
@@ -106,8 +90,10 @@ test("what waits for a server that drains at once goes to the next connection", 
     if (count > 2) link.begin(fields);
     else link.sendTogether(helloFrame(hello(fields)), frame(FrameType.goAway));
   };
-  connection = connect({ url: "ws://a", webSocket: server.webSocket });
-  const calls = [echo().echo({}), echo().note({}), readAll(echo().count({}))];
+  let calls: Promise<unknown>[] = [];
+  await open({}, () => {
+    calls = [echo().echo({}), echo().note({}), readAll(echo().count({}))];
+  });
   await pass(100);
   assert.equal(requests().length, 3);
   for (const { id } of requests()) if (id !== 0) server.link.send(FrameType.reply, { id });
