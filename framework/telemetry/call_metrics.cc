@@ -36,6 +36,12 @@ void collect_connections(const rpc::Server::Statistics& statistics, MetricWriter
   out.counter("corolane_rpc_connections_refused_total",
               "Connections that were refused: too many, or too many from their address.", {},
               statistics.refused_connection_count);
+  constexpr const char* logins_help =
+      "Logins of clients, one for each connection: their token was verified or refused.";
+  out.counter("corolane_logins_total", logins_help, {{"outcome", "verified"}},
+              statistics.login_count);
+  out.counter("corolane_logins_total", logins_help, {{"outcome", "refused"}},
+              statistics.refused_login_count);
   out.counter("corolane_rpc_protocol_errors_total",
               "Connections that were closed for a protocol error.", {},
               statistics.protocol_error_count);

@@ -242,6 +242,8 @@ void Client::see_connection(const std::function<void(const ConnectionView&)>& se
 
 void Client::unfollow(std::uint32_t group) { impl_->unfollow(group); }
 
+void Client::leave_server() { impl_->leave_server(); }
+
 void Client::close() { impl_->close(); }
 
 }  // namespace corolane::rpc

@@ -129,6 +129,11 @@ class Client {
   // told now, and again when the connection is lost before it has ended the group. Never suspends.
   void unfollow(std::uint32_t group);
 
+  // Connects to the next server, as if the present one drained: calls that are under way end there,
+  // and a session comes along. For a caller that knows that the server is of no use, since it does
+  // not reach others. Never suspends.
+  void leave_server();
+
   // Suspends until there is a connection. Fails as connect() does.
   Result<void> wait_until_connected(Deadline deadline);
   bool is_connected() const;

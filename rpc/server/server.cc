@@ -258,6 +258,9 @@ Result<void> Server::Impl::log_in(detail::ServerConnection& connection) {
         auto principal = login == nullptr
                              ? Result<Principal>(Principal())
                              : (*login)(token, {.address = address, .identity = identity});
+        if (login != nullptr) {
+          ++(principal ? statistics_.login_count : statistics_.refused_login_count);
+        }
         detail::SessionTable::Found session;
         if (principal && keeps_session) {
           auto found = sessions_.find_anywhere(session_token, *principal);

@@ -133,6 +133,8 @@ class Server {
     std::uint64_t accepted_count = 0;
     std::uint64_t refused_connection_count = 0;  // No room for them, or for their address.
     std::uint64_t protocol_error_count = 0;      // Connections closed for invalid input.
+    std::uint64_t login_count = 0;               // Clients whose token was verified,
+    std::uint64_t refused_login_count = 0;       // and those that were refused.
     std::uint64_t running_count = 0;             // Including calls that wait.
     std::uint64_t waiting_count = 0;
     std::uint64_t stray_exception_count = 0;

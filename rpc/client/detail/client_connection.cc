@@ -254,7 +254,7 @@ Result<void> ClientConnection::on_frame(const Frame& frame) {
       }
       return {};
     case FrameType::go_away:
-      start_leaving();
+      leave();
       return {};
     default:
       break;
@@ -269,7 +269,7 @@ Error ClientConnection::too_large(const Frame& frame) const {
   return is_error ? Error(code_from_number(frame.header.code), reason.message()) : reason;
 }
 
-void ClientConnection::start_leaving() {
+void ClientConnection::leave() {
   if (is_leaving_) return;
   is_leaving_ = true;
   // No request is sent after this: every sender checks takes_calls() first.

@@ -29,8 +29,8 @@ class ClientConnection final : public Connection {
   class Host {
    public:
     virtual void opened(ClientConnection& connection) = 0;
-    // The connection takes no new calls: the server is shutting down (`reason` is null) or it is
-    // lost.
+    // The connection takes no new calls: it is left, as a server asks that shuts down (`reason` is
+    // null), or lost.
     virtual void ended(ClientConnection& connection, const Error* reason) = 0;
     // A push, or a gap, has arrived.
     virtual void pushed(ClientConnection& connection, const Frame& frame) = 0;
@@ -52,6 +52,9 @@ class ClientConnection final : public Connection {
                     google::protobuf::Message& reply, ReplyHeaders* reply_headers,
                     Deadline deadline, const std::string_view& extension);
 
+  // Takes no new calls, tells the server so, and closes when those under way have ended. Never
+  // suspends.
+  void leave();
   // The session wants no more news of that group. Never suspends.
   void unfollow(std::uint32_t group);
 
@@ -95,7 +98,6 @@ class ClientConnection final : public Connection {
   void on_lost(const Error& reason) override;
   // The error of a call whose reply or item is above our limit.
   Error too_large(const Frame& frame) const;
-  void start_leaving();
   void close_when_idle();
   // Reports the end of a lost connection once no task is inside.
   void note_over();
@@ -113,7 +115,7 @@ class ClientConnection final : public Connection {
   std::size_t task_count_ = 0;  // Tasks inside its calls.
   bool owes_acknowledgement_ = false;
   std::uint64_t received_push_ = 0;  // The last one over this connection.
-  bool is_leaving_ = false;          // The server has said go_away.
+  bool is_leaving_ = false;          // One of the two has said go_away.
   bool closes_when_idle_ = false;
   std::optional<Error> lost_;
 };

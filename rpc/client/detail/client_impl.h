@@ -33,6 +33,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
                       CallOptions options);
   Result<void> wait_until_connected(Deadline deadline);
   void unfollow(std::uint32_t group);
+  void leave_server() {
+    if (is_connected()) current_->leave();
+  }
   void close();
 
   void see_connection(const std::function<void(const ConnectionView&)>& see) const {
@@ -99,6 +102,7 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void pushed(detail::ClientConnection& connection, const Frame& frame) override;
 
   void push_news(const Frame& frame);
+  bool has_received_kept(std::string_view extension);
 
   const std::string& peer_name() const { return peer_names_[peer_]; }
   void try_next_peer() { peer_ = (peer_ + 1) % peers_.size(); }
@@ -119,6 +123,9 @@ class Client::Impl final : private detail::ClientConnection::Host {
   const std::string requester_;
   std::string session_;  // Its secret; empty before the first connection, and without a session.
   std::uint64_t received_push_ = 0;
+  // The last push that was kept for us in a mailbox, over all sessions.
+  std::uint64_t mailbox_ = 0;
+  std::uint64_t received_kept_ = 0;
   std::unordered_set<std::uint32_t> unfollowed_;  // Groups that the server has not ended yet.
   std::unique_ptr<detail::ClientConnection> current_;
   // Connections that take no new calls, but have tasks inside or are not lost yet.

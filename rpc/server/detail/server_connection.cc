@@ -11,6 +11,7 @@
 #include "rpc/server/detail/call.h"
 #include "rpc/server/detail/seeded_bugs.h"
 #include "rpc/wire/request_extension.h"
+#include "rpc/wire/wire.pb.h"
 
 namespace corolane::rpc::detail {
 namespace {
@@ -205,13 +206,22 @@ void ServerConnection::take_session(const SessionTable::Found& found) {
 }
 
 bool ServerConnection::send_push(const Session::Pushed& push) {
+  std::string extension;
+  if (push.mailbox != 0) {
+    PushExtension kept;
+    kept.set_mailbox(push.mailbox);
+    kept.set_number(push.kept_number);
+    extension = kept.SerializeAsString();
+  }
   // It would end the connection, and be sent again over the next one.
-  if (push.bytes->size() > handshake().peer_payload_bytes_max()) return send_gap(push.number);
+  if (push.bytes->size() + extension.size() > handshake().peer_payload_bytes_max()) {
+    return send_gap(push.number);
+  }
   return try_send_text({.type = FrameType::push,
                         .call_id = push.number,
                         .method_id = push.type,
                         .time = push.group},
-                       *push.bytes)
+                       *push.bytes, extension)
       .has_value();
 }
 
@@ -219,9 +229,9 @@ bool ServerConnection::send_gap(std::uint64_t number) {
   return try_send_text({.type = FrameType::push_gap, .call_id = number}, "").has_value();
 }
 
-// A client that was asked to leave closes the connection when it has all replies.
+// A client that has said go_away closes the connection when it has all replies.
 void ServerConnection::leave(const Error& reason, bool has_moved) {
-  const bool awaits_replies = was_asked_to_leave_ && has_left_ && !calls_.empty();
+  const bool awaits_replies = has_left_ && !calls_.empty();
   if (!has_moved || !awaits_replies) say_bye(reason);
 }
 
