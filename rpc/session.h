@@ -106,8 +106,10 @@ class Session final : private coroutine::Timer {
     std::uint64_t type = 0;                              // The hash of the name of its message.
     std::shared_ptr<const std::string> bytes = nullptr;  // Null when it is lost.
     std::uint32_t group = 0;                             // That it is news of; 0: none.
-    // Its sender keeps it under this number until the client has it; 0: it does not.
+    // Its sender keeps it under this number until the client has it; 0: it does not. Numbers count
+    // within a mailbox, which has a random name that stays the same for a user.
     std::uint64_t kept_number = 0;
+    std::uint64_t mailbox = 0;
 
     bool is_lost() const { return bytes == nullptr; }  // Only the number is left.
   };
@@ -122,7 +124,7 @@ class Session final : private coroutine::Timer {
     // All pushes up to that number that the client has not received are lost.
     virtual bool send_gap(std::uint64_t number) = 0;
     // The session leaves it: it says why, and closes. It may not call the session any more. When
-    // the session has moved, a client that was asked to leave may await its replies first.
+    // the session has moved, a client that has said go_away may await its replies first.
     virtual void leave(const Error& reason, bool has_moved) = 0;
 
    protected:
@@ -165,8 +167,10 @@ class Session final : private coroutine::Timer {
   Result<void> push(std::uint64_t type, std::string bytes);
   // That is kept by its sender, under ascending numbers, until the registry hears that it was
   // acknowledged. A number that has come is not pushed again; of one that is too large the client
-  // is told that it is lost.
-  Result<void> push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes);
+  // is told that it is lost. The client ignores one that it has received over a former session, by
+  // its number in the mailbox; mailbox 0 has no name, so that clients ignore none.
+  Result<void> push_kept(std::uint64_t mailbox, std::uint64_t kept_number, std::uint64_t type,
+                         std::string bytes);
   // A push has not come this far: its client is told that one is lost.
   Result<void> lose();
   // From now on the client is pushed what comes from the source, as news of a group: the number is

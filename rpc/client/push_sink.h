@@ -44,18 +44,22 @@ struct Push {
     return message;
   }
 
- private:
+  // The hash of the name of that message.
   static std::uint64_t type_of(const google::protobuf::MessageLite& message);
 };
 
 // Its methods run on the loop's stack: they must not suspend, and may not destroy the client.
 class PushSink {
  public:
-  // Each push of a session comes once, in order.
+  // Each push of a session comes once, in order; and what is kept for a user comes once over all
+  // sessions of a client.
   virtual void on_push(const Push& push) = 0;
   // So many pushes are lost, of any group or none, the end of a group among them: the client was
   // away for too long, or reads too slowly.
   virtual void on_gap(std::uint64_t lost_count) = 0;
+  // A push whose sender keeps it has come again over a new session, and is ignored: the client had
+  // received it over the former one.
+  virtual void on_repeated(std::uint64_t number) { static_cast<void>(number); }
   // News of that group are lost, since it has moved or the client reads too slowly.
   virtual void on_group_gap(std::uint32_t group) { static_cast<void>(group); }
   // The group has ended; cancelled after Client::unfollow(). All groups of a session end with it

@@ -94,6 +94,7 @@ SessionRecord Session::record() {
     if (!push.is_lost()) kept.set_message(*push.bytes);
     kept.set_group(push.group);
     kept.set_kept_number(push.kept_number);
+    kept.set_mailbox(push.mailbox);
     kept.set_is_lost(push.is_lost());
   }
   if (groups_ != nullptr) groups_->add_to(record);
@@ -121,7 +122,8 @@ void Session::take_over(const SessionRecord& record) {
                      .type = kept.type(),
                      .bytes = kept.is_lost() ? nullptr : shared(kept.message()),
                      .group = kept.group(),
-                     .kept_number = kept.kept_number()});
+                     .kept_number = kept.kept_number(),
+                     .mailbox = kept.mailbox()});
     ring_bytes_ += size_of(ring_.back());
   }
   table_->ring_bytes_ += ring_bytes_;
@@ -139,10 +141,13 @@ Result<void> Session::push(std::uint64_t type, std::string bytes) {
   return append({.type = type, .bytes = shared(std::move(bytes))});
 }
 
-Result<void> Session::push_kept(std::uint64_t kept_number, std::uint64_t type, std::string bytes) {
+Result<void> Session::push_kept(std::uint64_t mailbox, std::uint64_t kept_number,
+                                std::uint64_t type, std::string bytes) {
   if (kept_number <= last_kept_number_) return {};
-  auto pushed =
-      append({.type = type, .bytes = shared(std::move(bytes)), .kept_number = kept_number});
+  auto pushed = append({.type = type,
+                        .bytes = shared(std::move(bytes)),
+                        .kept_number = kept_number,
+                        .mailbox = mailbox});
   // One that is too large is lost, and told as such: it does not hold up those behind it.
   if (!pushed && !ended_by_) pushed = append({.kept_number = kept_number});
   if (pushed) last_kept_number_ = kept_number;

@@ -16,7 +16,7 @@
 //                  reply: retry after, in milliseconds; window: bytes; push: the group that it is
 //                  news of, 0 for none
 //         28    4  extension size; of a request, a RequestExtension; of a reply or an item, a
-//                  ReplyExtension (wire.proto)
+//                  ReplyExtension; of a push, a PushExtension (wire.proto)
 //
 //   rpc::FrameDecoder decoder(/*payload_size_max=*/64 * 1024);
 //   decoder.feed(bytes);

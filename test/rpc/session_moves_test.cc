@@ -576,8 +576,8 @@ TEST_F(SessionMovesTest, TheRegistryHearsWhatTheClientHasOfWhatIsKept) {
   const std::uint64_t type = method_id("corolane.test.EchoRequest");
   push(0, "not kept");
   for (const std::uint64_t kept_number : {11, 12, 13}) {
-    EXPECT_TRUE(places_[0].session->push_kept(kept_number, type, ""));
-    EXPECT_TRUE(places_[0].session->push_kept(kept_number, type, "repeated"));
+    EXPECT_TRUE(places_[0].session->push_kept(7, kept_number, type, ""));
+    EXPECT_TRUE(places_[0].session->push_kept(7, kept_number, type, "repeated"));
   }
   before.send({.type = FrameType::push_ack, .call_id = 1});
   before.send({.type = FrameType::push_ack, .call_id = 3});

@@ -43,6 +43,9 @@ class PushLog final : public PushSink {
   void on_session(bool is_resumed) override {
     lines.emplace_back(is_resumed ? "resumed" : "begun");
   }
+  void on_repeated(std::uint64_t number) override {
+    lines.push_back(std::to_string(number) + " again");
+  }
   void on_end(const Error& reason) override { lines.push_back("ended " + reason.to_string()); }
 
   std::vector<std::string> lines;
@@ -87,6 +90,15 @@ class SessionTest : public testing::Test {
     ASSERT_TRUE(server_->listen(endpoint_, {.door = Door::clients, .login = login}));
   }
 
+  // The next one knows nothing of its sessions.
+  void restart_server() {
+    lobby_.last.reset();
+    server_.reset();
+    start_server({});
+    ASSERT_TRUE(coroutine::sleep_for(1s));
+    EXPECT_TRUE(test::EchoClient(*client_).echo(test::make_echo("hello")));
+  }
+
   // A client that has made a call, so that the lobby knows its session. Suspends.
   std::unique_ptr<Client> connect(PushSink& log, const std::string& principal = "alice") {
     auto client = std::make_unique<Client>(
@@ -102,6 +114,11 @@ class SessionTest : public testing::Test {
   static void settle() { EXPECT_TRUE(coroutine::sleep_for(50ms)); }
   Session& session() { return *lobby_.last; }
   void push(const std::string& text) { EXPECT_TRUE(session().push(test::make_echo(text))); }
+  void push_kept(std::uint64_t mailbox, std::uint64_t number, const std::string& text) {
+    const test::EchoRequest message = test::make_echo(text);
+    EXPECT_TRUE(session().push_kept(mailbox, number, method_id(message.GetTypeName()),
+                                    message.SerializeAsString()));
+  }
 
   const net::Endpoint endpoint_{.address = "server", .port = 1};
   sim::SimulatedNetwork network_{{.latency = 1ms}};
@@ -173,6 +190,25 @@ TEST_F(SessionTest, AClientWhoseSessionIsGoneBeginsANewOne) {
   push("two");
   settle();
   EXPECT_THAT(log_.lines, ElementsAre("begun", "1 one", "begun", "1 two"));
+}
+
+TEST_F(SessionTest, WhatIsKeptComesOnceOverAllSessionsOfAClient) {
+  connect();
+  push_kept(7, 1, "one");
+  push_kept(7, 4, "four");
+  settle();
+  restart_server();
+  push_kept(7, 4, "four");
+  push_kept(7, 5, "five");
+  push("not kept");
+  push_kept(0, 6, "without a name");
+  settle();
+  restart_server();
+  push_kept(9, 3, "of another mailbox");
+  settle();
+  EXPECT_THAT(log_.lines,
+              ElementsAre("begun", "1 one", "2 four", "begun", "1 again", "2 five", "3 not kept",
+                          "4 without a name", "begun", "1 of another mailbox"));
 }
 
 TEST_F(SessionTest, AKickedClientIsToldWhyAndCannotResume) {

@@ -67,7 +67,7 @@ Result<void> deliver(rpc::Session& session, std::uint64_t epoch, const SessionDe
     if (auto lost = session.lose(); !lost) return lost;
   }
   for (const KeptPush& kept : delivery.kept()) {
-    auto pushed = session.push_kept(kept.number(), kept.type(), kept.message());
+    auto pushed = session.push_kept(delivery.mailbox(), kept.number(), kept.type(), kept.message());
     if (!pushed) return pushed;
   }
   if (is_new && delivery.has_push()) {
@@ -281,7 +281,7 @@ Result<void> SessionExchange::begin(rpc::Session& session) {
                  "the user of this client cannot be reached: " + welcome.error().to_string());
   }
   for (const KeptPush& kept : welcome->kept()) {
-    auto pushed = session.push_kept(kept.number(), kept.type(), kept.message());
+    auto pushed = session.push_kept(welcome->mailbox(), kept.number(), kept.type(), kept.message());
     if (!pushed) return pushed;
   }
   return {};

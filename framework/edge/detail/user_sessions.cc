@@ -106,6 +106,7 @@ Result<SessionWelcome> UserSessions::begin(const SessionPlace& place, rpc::Conte
   for (const KeptPush& kept : state().kept()) {
     if (kept.number() > state().acknowledged_number()) *welcome.add_kept() = kept;
   }
+  welcome.set_mailbox(state().mailbox());
   return welcome;
 }
 
@@ -198,6 +199,7 @@ SessionVisit UserSessions::visit_of(const UserDevice& device, const UserPush* pu
   delivery.set_source(source_);
   delivery.set_sequence(sequence_);
   delivery.set_is_behind(device.is_behind());
+  delivery.set_mailbox(state().mailbox());
   if (push != nullptr) *delivery.mutable_push() = *push;
   const auto reached = reached_.find(number);
   const std::uint64_t known = reached == reached_.end() ? 0 : reached->second;
@@ -323,6 +325,7 @@ Result<void> UserSessions::keep(const UserPush& push) {
                                                std::to_string(state().kept_size()) + " messages");
   }
   UserState& changed = change();
+  if (changed.mailbox() == 0) changed.set_mailbox(net::seed_or_random(0));
   KeptPush& kept = *changed.add_kept();
   kept.set_number(changed.kept_number() + 1);
   kept.set_type(push.type());

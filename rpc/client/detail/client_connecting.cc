@@ -235,8 +235,24 @@ void Client::Impl::pushed(detail::ClientConnection& connection, const Frame& fra
   if (lost_count > 0) options_.pushes->on_gap(lost_count);
   if (is_gap) return;
   if (frame.header.time != 0) return push_news(frame);
+  if (!frame.extension.empty() && has_received_kept(net::text_of(frame.extension))) {
+    return options_.pushes->on_repeated(number);
+  }
   options_.pushes->on_push(
       {.number = number, .type = frame.header.method_id, .bytes = frame.message});
+}
+
+// Otherwise notes that it is received now.
+bool Client::Impl::has_received_kept(std::string_view extension) {
+  PushExtension kept;
+  const bool is_read = kept.ParseFromArray(extension.data(), static_cast<int>(extension.size()));
+  if (!is_read || kept.mailbox() == 0) return false;
+  // The client has logged in as another user.
+  if (kept.mailbox() != mailbox_) received_kept_ = 0;
+  mailbox_ = kept.mailbox();
+  if (kept.number() <= received_kept_) return true;
+  received_kept_ = kept.number();
+  return false;
 }
 
 void Client::Impl::push_news(const Frame& frame) {

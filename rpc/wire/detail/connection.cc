@@ -115,11 +115,12 @@ void Connection::send_text(FrameHeader&& header, std::string_view text,
   }
 }
 
-Result<void> Connection::try_send_text(FrameHeader&& header, std::string_view text) {
+Result<void> Connection::try_send_text(FrameHeader&& header, std::string_view text,
+                                       std::string_view extension) {
   // A frame that does not fit would be built for nothing.
   if (auto room = stream_->try_write({}); !room) return room;
-  auto written = stream_->try_write(text_frame(*stream_, header, text, {}));
-  if (written) sent_bytes_ += frame_header_size + text.size();
+  auto written = stream_->try_write(text_frame(*stream_, header, text, extension));
+  if (written) sent_bytes_ += frame_header_size + extension.size() + text.size();
   return written;
 }
 

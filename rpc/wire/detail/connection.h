@@ -64,7 +64,8 @@ class Connection : private net::ReadSink, private coroutine::Timer {
 
   // The same, but leaves a peer that does not read as it is: fails as net::Stream::try_write(), and
   // sends nothing then.
-  Result<void> try_send_text(FrameHeader&& header, std::string_view text);
+  Result<void> try_send_text(FrameHeader&& header, std::string_view text,
+                             std::string_view extension = {});
 
   // The same above the high-water mark as well, for a few bytes that the peer must have.
   void append_text(FrameHeader&& header, std::string_view text);

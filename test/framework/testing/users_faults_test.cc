@@ -96,7 +96,9 @@ class Player final : public rpc::PushSink {
       violated("kept " + std::to_string(value) + " comes after " + std::to_string(last_kept_));
     }
     last_kept_ = std::max(last_kept_, value);
-    received_kept_.insert(value);
+    if (!received_kept_.insert(value).second) {
+      violated("kept " + std::to_string(value) + " comes twice");
+    }
   }
 
   const std::string id_;

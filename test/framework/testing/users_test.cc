@@ -17,9 +17,9 @@
 
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "framework/client/cluster_client.h"
 #include "framework/edge/user.h"
 #include "framework/node/node.h"
-#include "framework/routing/remote_router.h"
 #include "framework/testing/cluster.h"
 #include "rpc/client/client.h"
 #include "test/framework/counter.h"
@@ -44,6 +44,7 @@ class Device final : public rpc::PushSink {
     lines.push_back(std::to_string(value));
   }
   void on_gap(std::uint64_t count) override { lines.push_back("lost " + std::to_string(count)); }
+  void on_repeated(std::uint64_t) override { ++repeated_count; }
   void on_session(bool is_resumed) override { ++(is_resumed ? resumed_count : begun_count); }
   void on_end(const Error& reason) override { lines.push_back("ended " + reason.to_string()); }
 
@@ -51,12 +52,7 @@ class Device final : public rpc::PushSink {
   std::vector<std::int64_t> values;
   int begun_count = 0;
   int resumed_count = 0;
-};
-
-class Unobserved final : public framework::CallObserver {
- public:
-  void on_call(const framework::CallRecord&, const google::protobuf::Message&,
-               const google::protobuf::Message&) override {}
+  int repeated_count = 0;
 };
 
 class UsersTest : public testing::Test {
@@ -295,6 +291,28 @@ TEST_F(UsersTest, ClientsOfANodeThatDrainsResumeOnAnother) {
   run([&] { clients.clear(); });
 }
 
+// The edge dies with what it knows of the acknowledgement, so the user sends all again.
+TEST_F(UsersTest, WhatIsKeptComesOnceThoughTheEdgeCrashesWithTheAcknowledgement) {
+  start({.seed = 13, .nodes = 4, .edges = 2});
+  std::unique_ptr<rpc::Client> client;
+  run([&] { client = connect(device_, "ann", {cluster_->servers()[0], cluster_->servers()[1]}); });
+  cluster_->spawn("pusher", [&] { EXPECT_TRUE(user("ann").push_for_good(1)); });
+  // Before anything of the acknowledgement can leave the edge.
+  EXPECT_TRUE(cluster_->run_until([&] { return device_.values.size() == 1; }, 5s));
+  for (std::size_t edge = 0; edge < 2; ++edge) cluster_->crash(edge);
+  EXPECT_TRUE(cluster_->run_until([&] { return cluster_->are_clients_done(); }, 60s));
+  for (std::size_t edge = 0; edge < 2; ++edge) cluster_->restart(edge);
+  EXPECT_TRUE(cluster_->run_until([&] { return device_.repeated_count == 1; }, 60s));
+  run([&] { EXPECT_TRUE(user("ann").push_for_good(2)); });
+  cluster_->run_for(5s);
+  EXPECT_THAT(device_.values, ElementsAre(1, 2));
+  EXPECT_EQ(device_.begun_count, 2);
+  run([&] {
+    EXPECT_EQ(user("ann").look()->kept_count(), 0u);
+    client.reset();
+  });
+}
+
 TEST_F(UsersTest, ClientsOfAnEdgeDoNotNoticeThatOtherNodesRestart) {
   start({.seed = 11, .nodes = 4, .edges = 2});
   std::unique_ptr<rpc::Client> client;
@@ -302,10 +320,13 @@ TEST_F(UsersTest, ClientsOfAnEdgeDoNotNoticeThatOtherNodesRestart) {
   int added = 0;
   cluster_->spawn("player", [&] {
     const std::vector<net::HostPort> edges{cluster_->servers()[0], cluster_->servers()[1]};
-    Unobserved observer;
-    framework::RemoteRouter router(cluster_->network(), edges, observer, {.caller = "player"});
+    framework::ClusterClient client(
+        cluster_->network(), edges,
+        {.connection = {.token = [] { return Result<std::string>("player"); }},
+         .keeps_session = false,
+         .clock = now});
     for (int i = 1; i <= 200; ++i) {
-      EXPECT_TRUE(test::CounterClient(router, "c").add(test::add_request(1)));
+      EXPECT_TRUE(test::CounterClient(client, "c").add(test::add_request(1)));
       ++added;
       EXPECT_TRUE(user("ann").push(i));
       EXPECT_TRUE(coroutine::sleep_for(20ms));

@@ -7,7 +7,7 @@ import { errorOf, type Failure, failure, notBegun } from "./failure.js";
 import { type Frame, FrameType, groupOf, methodOf } from "./frames.js";
 import { Link, type LinkHost, replyBytesMax, type WebSocketClass } from "./link.js";
 import { Inbox } from "./pushes.js";
-import { type ServerHello, writeHello } from "./wire.js";
+import { type KeptPush, readPushExtension, type ServerHello, writeHello } from "./wire.js";
 
 /** What a connection is doing. */
 export type State =
@@ -63,6 +63,8 @@ export class Session implements LinkHost {
   #requester = crypto.getRandomValues(new Uint8Array(16));
   #secret: Uint8Array | undefined;
   #receivedPush = 0;
+  // The last push that was kept for the user, over all sessions.
+  #receivedKept: KeptPush = { mailbox: 0n, number: 0n };
   // The last connection that has opened: only its pushes are of this session.
   #source: Link | undefined;
   // The one that takes calls, the one that begins, and those that still get replies.
@@ -189,7 +191,18 @@ export class Session implements LinkHost {
     const lostCount = frame.id - this.#receivedPush - (isGap ? 0 : 1);
     this.#receivedPush = frame.id;
     if (lostCount > 0) this.inbox.onGap();
-    if (!isGap) this.inbox.onPush(methodOf(frame), groupOf(frame), frame.message);
+    if (isGap || this.#hasReceivedKept(frame)) return;
+    this.inbox.onPush(methodOf(frame), groupOf(frame), frame.message);
+  }
+
+  // What is kept for the user may come again over another session. Otherwise notes its number.
+  #hasReceivedKept(frame: Frame): boolean {
+    if (frame.extension.length === 0) return false;
+    const kept = readPushExtension(frame.extension);
+    const last = kept.mailbox === this.#receivedKept.mailbox ? this.#receivedKept.number : 0n;
+    if (kept.number <= last) return true;
+    this.#receivedKept = kept;
+    return false;
   }
 
   onLeaving(link: Link): void {

@@ -146,6 +146,21 @@ function readAny(bytes: Uint8Array): ErrorDetail {
   return any;
 }
 
+/** The number of a push that is kept for the user, in a mailbox. */
+export interface KeptPush {
+  mailbox: bigint;
+  number: bigint;
+}
+
+export function readPushExtension(bytes: Uint8Array): KeptPush {
+  const kept: KeptPush = { mailbox: 0n, number: 0n };
+  readFields(bytes, {
+    1: (reader) => (kept.mailbox = BigInt(reader.fixed64())),
+    2: (reader) => (kept.number = BigInt(reader.uint64())),
+  });
+  return kept;
+}
+
 export interface GroupEnd {
   code: number;
   reason: string;

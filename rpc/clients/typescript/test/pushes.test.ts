@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Code } from "@connectrpc/connect";
 import { FrameType, hashOf } from "../src/frames.js";
 import { collect, frame, type HelloFields, pass, secret, settled } from "./fake_server.js";
@@ -67,6 +68,34 @@ test("a new session is a gap for its pushes, which begin at one", async () => {
   server.link.push(1, replyType, message("new 1"));
   await settled();
   assert.deepEqual(seen, ["1", "gap", "new 1"]);
+});
+
+test("what is kept for the user comes once over all sessions", async () => {
+  const seen = collect(pushes());
+  const pushKept = (id: number, mailbox: bigint, kept: number) =>
+    server.link.send(FrameType.push, {
+      id,
+      method: replyType,
+      message: message(`${mailbox}-${kept}`),
+      extension: new BinaryWriter()
+        .tag(1, WireType.Bit64)
+        .fixed64(mailbox)
+        .tag(2, WireType.Varint)
+        .uint64(kept)
+        .finish(),
+    });
+  pushKept(1, 7n, 1);
+  pushKept(2, 7n, 4);
+  await reconnect(false);
+  pushKept(1, 7n, 4);
+  pushKept(2, 7n, 5);
+  server.link.push(3, replyType, message("not kept"));
+  await reconnect(false);
+  // The page has logged in as another user.
+  pushKept(1, 9n, 3);
+  pushKept(2, 9n, 3);
+  await settled();
+  assert.deepEqual(seen, ["7-1", "7-4", "gap", "7-5", "not kept", "gap", "9-3"]);
 });
 
 test("what cannot be read is a gap", async () => {
