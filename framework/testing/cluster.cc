@@ -23,6 +23,8 @@ constexpr std::uint16_t client_port = 8460;
 constexpr std::uint16_t admin_port = 8461;
 constexpr std::uint16_t cluster_port = 8470;
 constexpr Duration stop_time_max = 5s;
+// How soon a client gives up a server that does not answer, or does not reach an owner.
+constexpr std::chrono::milliseconds client_patience = 500ms;
 constexpr std::uint64_t knobs_concern = 10'000;
 constexpr std::uint64_t mode_concern = 20'000'000;
 constexpr std::uint64_t shards_concern = 30'000'000;
@@ -239,12 +241,18 @@ framework::Router& SimulatedCluster::router_without_ids(const std::string& calle
 framework::Router& SimulatedCluster::router(const std::string& caller, bool has_request_ids) {
   auto& router = routers_[{caller, has_request_ids}];
   if (router == nullptr) {
-    router = std::make_unique<framework::RemoteRouter>(
-        network(), servers_, *client_calls_,
-        framework::RemoteRouter::Options{.caller = caller,
-                                         .first = routers_.size(),
-                                         .clock = corolane::now,
-                                         .has_request_ids = has_request_ids});
+    router = std::make_unique<framework::ClusterClient>(
+        network(), servers_,
+        framework::ClusterClient::Options{
+            .connection = {.connect_time_max = client_patience,
+                           .keepalive = {.interval = client_patience, .patience = client_patience},
+                           .random_seed = routers_.size()},
+            .keeps_session = false,
+            .failing_time_max = client_patience,
+            .has_request_ids = has_request_ids,
+            .caller = caller,
+            .observer = client_calls_.get(),
+            .clock = corolane::now});
   }
   return *router;
 }

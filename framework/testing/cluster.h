@@ -32,9 +32,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/client/cluster_client.h"
 #include "framework/cluster/cluster.h"
 #include "framework/node/node.h"
-#include "framework/routing/remote_router.h"
 #include "framework/testing/directory_server.h"
 #include "framework/testing/fabric.h"
 #include "framework/testing/ownership_checker.h"
@@ -89,8 +89,8 @@ class SimulatedCluster {
   // Whether all clients have returned.
   bool are_clients_done() const { return running_clients_ == 0; }
 
-  // Routes the calls of one caller, one at a time, to objects: with request ids, through any node
-  // that answers. `caller` is a unique name. The router lives as long as the cluster.
+  // Routes the calls of one caller to objects: with request ids, through any node that answers.
+  // `caller` is a unique name. The router lives as long as the cluster.
   framework::Router& router(const std::string& caller);
   // The same without request ids: a call that may have been executed is not retried.
   framework::Router& router_without_ids(const std::string& caller);
@@ -180,7 +180,7 @@ class SimulatedCluster {
   std::unique_ptr<ClientCalls> client_calls_;
   std::vector<std::unique_ptr<Process>> nodes_;
   std::vector<net::HostPort> servers_;
-  std::map<std::pair<std::string, bool>, std::unique_ptr<framework::RemoteRouter>> routers_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<framework::ClusterClient>> routers_;
   std::size_t running_clients_ = 0;
   std::uint64_t process_count_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> parted_;

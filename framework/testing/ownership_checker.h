@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/client/call_observer.h"
 #include "framework/cluster/witness.h"
-#include "framework/routing/remote_router.h"
 #include "framework/testing/store_server.h"
 #include "framework/wire/objects.pb.h"
 #include "framework/wire/partition.h"

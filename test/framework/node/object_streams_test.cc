@@ -14,10 +14,10 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/testing/matchers.h"
+#include "framework/client/cluster_client.h"
 #include "framework/directory/local_directory.h"
 #include "framework/node/node.h"
 #include "framework/node/node_parts.h"
-#include "framework/routing/remote_router.h"
 #include "framework/store/memory_store.h"
 #include "net/testing/network.h"
 #include "rpc/stream.h"
@@ -144,24 +144,16 @@ TEST(ObjectStreamsTest, ArriveFromAllNodes) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_GT(nodes[i].shard().active_object_count(), 0U);
 }
 
-class NoObserver final : public CallObserver {
- public:
-  void on_call(const CallRecord&, const google::protobuf::Message&,
-               const google::protobuf::Message&) override {}
-};
-
 TEST(ObjectStreamsTest, ArriveOutsideOfTheClusterThroughAnyNode) {
   TwoNodes nodes;
-  NoObserver observer;
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::vector<net::HostPort> servers = {nodes.address_of(i)};
-    RemoteRouter router(nodes.network(), servers, observer, {.caller = "reader"});
-    expect_streams(router, "whole-" + std::to_string(i) + "-");
-    expect_abandoned(router, "half-" + std::to_string(i) + "-");
+    ClusterClient client(nodes.network(), {nodes.address_of(i)});
+    expect_streams(client, "whole-" + std::to_string(i) + "-");
+    expect_abandoned(client, "half-" + std::to_string(i) + "-");
   }
 }
 
-TEST(ObjectStreamsTest, AStreamThatIsRefusedDisturbsNoCallOfItsRouter) {
+TEST(ObjectStreamsTest, AStreamThatIsRefusedDisturbsNoCallOfItsClient) {
   sim::SimulatedNetwork network;
   NodeConfig config = test::node_config("alone");
   config.objects.mailbox_max = 1;
@@ -169,11 +161,9 @@ TEST(ObjectStreamsTest, AStreamThatIsRefusedDisturbsNoCallOfItsRouter) {
             {.store = std::make_shared<MemoryStore>(), .clock = now});
   node.host<Counter>();
   ASSERT_TRUE(node.start());
-  NoObserver observer;
   const net::Endpoint& clients = node.endpoints().clients;
-  const std::vector<net::HostPort> servers = {{clients.address, clients.port}};
-  RemoteRouter router(network, servers, observer, {.caller = "busy"});
-  CounterClient counter(router, "a");
+  ClusterClient client(network, {{clients.address, clients.port}});
+  CounterClient counter(client, "a");
   auto call = coroutine::spawn("call", [&] { return counter.add(add_request(1, 300ms)); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
 

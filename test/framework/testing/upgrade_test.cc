@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/routing/remote_router.h"
+#include "framework/client/cluster_client.h"
 #include "framework/testing/cluster.h"
 #include "framework/wire/partition.h"
 #include "test/framework/counter.h"
@@ -59,11 +59,12 @@ class UpgradeTest : public testing::Test, private framework::CallObserver {
   std::shared_ptr<int> call_each(std::size_t node, Duration patience, Call call) {
     const auto count = std::make_shared<int>(0);
     cluster_.spawn("client", [this, node, patience, call, count] {
-      const std::vector<net::HostPort> servers = {cluster_.servers()[node]};
-      framework::RemoteRouter router(cluster_.network(), servers, *this,
-                                     {.caller = "client " + std::to_string(++client_count_),
-                                      .patience = patience,
-                                      .clock = now});
+      framework::ClusterClient router(cluster_.network(), {cluster_.servers()[node]},
+                                      {.keeps_session = false,
+                                       .patience = patience,
+                                       .caller = "client " + std::to_string(++client_count_),
+                                       .observer = this,
+                                       .clock = now});
       for (int i = 0; i < object_count; ++i) {
         const auto called = call(router, std::to_string(i));
         EXPECT_TRUE(called || called.error().code() != Code::unimplemented) << called;
