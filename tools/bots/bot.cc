@@ -10,7 +10,7 @@
 
 #include "coroutine/sync/for_each.h"
 #include "coroutine/task.h"
-#include "rpc/client/client.h"
+#include "framework/client/cluster_client.h"
 #include "services/chess/chess.corolane.h"
 
 namespace corolane::tools::bots {
@@ -29,6 +29,11 @@ constexpr std::size_t looks_at_once = 32;
 constexpr std::int32_t first_rating = 1'500;
 
 Deadline patience() { return Deadline::after(call_patience); }
+
+// Bots begin at the servers in turn.
+framework::ClusterClient::Options options_of(std::size_t bot) {
+  return {.connection = {.random_seed = bot}, .keeps_session = false};
+}
 
 // Retries a call that an overloaded server refuses, after the delay that the server asks for.
 template <typename F>
@@ -124,13 +129,11 @@ class Bot {
   }
 
   Result<void> connect() {
-    const std::size_t place = hall_.tally.bot_count++ % hall_.servers.size();
-    auto client = rpc::Client::connect(hall_.network, hall_.servers[place], patience());
-    if (!client) return client.error();
-    ++hall_.tally.connection_count;
-    client_ = std::move(*client);
+    client_.emplace(hall_.network, hall_.servers, options_of(++hall_.tally.bot_count));
     chess_.emplace(*client_);
-    return {};
+    auto connected = client_->wait_until_connected(patience());
+    if (connected) ++hall_.tally.connection_count;
+    return connected;
   }
 
   Result<void> connect_and_join(chess::Seat seat) {
@@ -180,7 +183,7 @@ class Bot {
   Hall& hall_;
   const PlannedGame& game_;
   StartLine& table_;
-  std::unique_ptr<rpc::Client> client_;
+  std::optional<framework::ClusterClient> client_;
   std::optional<chess::ChessClient> chess_;
   std::uint64_t token_ = 0;
 };
@@ -274,9 +277,8 @@ std::string play_game(Hall& hall, const PlannedGame& game) {
 }
 
 Result<Ratings> look_at_ratings(const Hall& hall, std::size_t game_count) {
-  auto client = rpc::Client::connect(hall.network, hall.servers[0], Deadline::after(call_patience));
-  if (!client) return client.error();
-  return look_at_ratings(**client, hall.players, game_count);
+  framework::ClusterClient client(hall.network, hall.servers, options_of(1));
+  return look_at_ratings(client, hall.players, game_count);
 }
 
 Result<Ratings> look_at_ratings(rpc::Client& client, const std::vector<std::string>& players,

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "coroutine/base/result.h"
-#include "framework/routing/remote_router.h"
+#include "framework/client/call_observer.h"
 #include "rpc/http/json.h"
 
 namespace corolane::tools::bots {

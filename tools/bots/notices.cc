@@ -28,6 +28,8 @@ void NoticeCounts::add(const NoticeCounts& other) {
   gap_count += other.gap_count;
   resumed_count += other.resumed_count;
   new_session_count += other.new_session_count;
+  news_count += other.news_count;
+  news_gap_count += other.news_gap_count;
 }
 
 void NoticeChecker::on_session(bool is_resumed) {
@@ -81,6 +83,41 @@ void NoticeChecker::on_notice(const chess::TurnNotice& notice) {
   } else {
     plies_ = std::max(plies_, ply);
   }
+}
+
+void NoticeChecker::on_follow(std::size_t plies) {
+  news_plies_ = plies;
+  last_news_plies_ = 0;
+}
+
+void NoticeChecker::on_news_gap() {
+  ++counts_.news_gap_count;
+  news_plies_.reset();
+}
+
+void NoticeChecker::on_news(const chess::GameState& state) {
+  ++counts_.news_count;
+  const std::size_t plies = state.plies();
+  if (plies < last_news_plies_) {
+    ++counts_.unordered_count;
+    mistakes_.push_back("the state of ply " + std::to_string(plies) + " comes after that of ply " +
+                        std::to_string(last_news_plies_));
+  }
+  last_news_plies_ = plies;
+  // The first ones may be older than the picture of the game. Offers of a draw and the end are
+  // states of the same ply.
+  const std::size_t before = news_plies_.value_or(plies);
+  if (plies > before + 1) {
+    counts_.lost_count += plies - before - 1;
+    mistakes_.push_back("the state of ply " + std::to_string(plies) + " comes behind that of ply " +
+                        std::to_string(before) + ", without a gap");
+  }
+  news_plies_ = std::max(before, plies);
+}
+
+void NoticeChecker::lose_end_of_news() {
+  ++counts_.lost_count;
+  mistakes_.push_back("the last state of the game has not come by its group");
 }
 
 void NoticeChecker::finish(std::size_t plies, bool on_board) {

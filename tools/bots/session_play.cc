@@ -17,8 +17,8 @@
 #include "coroutine/sync/ticker.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "framework/client/cluster_client.h"
 #include "rpc/auth/jwt.h"
-#include "rpc/client/client.h"
 #include "services/chess/chess.corolane.h"
 #include "tools/bots/token.h"
 
@@ -94,7 +94,7 @@ class Player final : public rpc::PushSink {
         seat_(seat),
         notices_(name_, seat),
         client_(room.hall.network, room.hall.servers,
-                {.token = login(room.play, name_ + " " + role()), .pushes = this}),
+                {.connection = {.token = login(room.play, name_ + " " + role()), .pushes = this}}),
         chess_(client_) {
     room_.monitor.add(*this);
   }
@@ -149,6 +149,37 @@ class Player final : public rpc::PushSink {
     return wait_for_notice(progress);
   }
 
+  // Hears each state of the game as a spectator does, by its group, until the game is over. A new
+  // session has to ask for the group again.
+  Result<void> follow_game() {
+    chess::FollowRequest request;
+    request.set_game(name_);
+    for (;;) {
+      const auto game = chess_.follow(request, {.deadline = Deadline::after(attempt_patience)});
+      if (!game) {
+        if (!may_retry(game.error(), Deadline::never())) return game.error();
+        continue;
+      }
+      auto news = client_.follow<chess::GameState>(game->group());
+      notices_.on_follow(game->state().plies());
+      if (is_over(game->state())) return {};
+      auto state = news.next(Deadline::never());
+      for (; state; state = news.next(Deadline::never())) {
+        if (state->is_gap()) {
+          notices_.on_news_gap();
+          // It may hide the last one.
+          const auto seen = look();
+          if (!seen) return seen.error();
+          if (is_over(*seen)) return {};
+          continue;
+        }
+        notices_.on_news(**state);
+        if (is_over(**state)) return {};
+      }
+      if (coroutine::is_cancelled()) return state.error();
+    }
+  }
+
   bool ended_on_board() const { return ended_on_board_; }
 
  private:
@@ -159,6 +190,7 @@ class Player final : public rpc::PushSink {
     if (const auto notice = push.as<chess::TurnNotice>()) notices_.on_notice(*notice);
     told_.pulse();
   }
+  void on_repeated(std::uint64_t number) override { notices_.on_push(number); }
   void on_gap(std::uint64_t lost_count) override { notices_.on_gap(lost_count); }
   void on_session(bool is_resumed) override {
     notices_.on_session(is_resumed);
@@ -166,6 +198,8 @@ class Player final : public rpc::PushSink {
     ++connection_count_;
   }
   void on_end(const Error& reason) override { last_end_ = reason; }
+
+  static bool is_over(const chess::GameState& state) { return state.outcome() != "unfinished"; }
 
   bool knows(std::size_t ply) const {
     return ply > game_.moves.moves.size() ? notices_.knows_end() : notices_.knows_ply(ply);
@@ -292,7 +326,7 @@ class Player final : public rpc::PushSink {
   std::size_t connection_count_ = 0;
   std::size_t seen_connection_count_ = 0;
   std::optional<TimePoint> away_since_;
-  rpc::Client client_;
+  framework::ClusterClient client_;
   chess::ChessClient chess_;
 };
 
@@ -344,6 +378,10 @@ class SessionTable {
     coroutine::TaskGroup group({.cancel_on_error = true});
     const TimePoint begin = now();
     std::string failure;
+    auto white_follows =
+        coroutine::spawn("follow " + game_.moves.name, [&] { return white.follow_game(); });
+    auto black_follows =
+        coroutine::spawn("follow " + game_.moves.name, [&] { return black.follow_game(); });
     for (Player* const player : {&white, &black}) {
       auto spawned = group.spawn(
           std::string(player->role()) + " " + game_.moves.name, [&, player]() -> Result<void> {
@@ -361,6 +399,9 @@ class SessionTable {
       for (Player* const player : {&white, &black}) {
         player->notices().finish(game_.moves.moves.size(), white.ended_on_board());
       }
+      const Deadline told_by = Deadline::after(push_patience);
+      if (!white_follows.join(told_by)) white.notices().lose_end_of_news();
+      if (!black_follows.join(told_by)) black.notices().lose_end_of_news();
     }
     for (Player* const player : {&white, &black}) {
       for (const std::string& mistake : player->notices().mistakes()) {
@@ -401,6 +442,8 @@ std::string SessionResult::summary() const {
                      grouped(notices.doubled_by_new_session_count) +
                      " of the doubled came over a new session, " + grouped(notices.gap_count) +
                      " were told as lost\n";
+  text += "states of games by their groups: " + grouped(notices.news_count) + ", with " +
+          grouped(notices.news_gap_count) + " gaps\n";
   text += "notices came after their moves: " + quantiles(notice_ms) + "\n";
   text += "resumed " + grouped(notices.resumed_count) + " times: " + quantiles(away_ms) +
           "; new sessions " + grouped(notices.new_session_count) + "\n";
@@ -439,7 +482,9 @@ SessionResult play_with_sessions(Hall& hall, const Plan& plan, const SessionPlay
 
 Result<Ratings> look_at_ratings_with_token(const Hall& hall, const SessionPlay& play,
                                            std::size_t game_count) {
-  rpc::Client client(hall.network, hall.servers, {.token = login(play, hall.run + " referee")});
+  framework::ClusterClient client(
+      hall.network, hall.servers,
+      {.connection = {.token = login(play, hall.run + " referee")}, .keeps_session = false});
   return look_at_ratings(client, hall.players, game_count);
 }
 

@@ -8,7 +8,7 @@
 #include "coroutine/base/check.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
-#include "framework/routing/remote_router.h"
+#include "framework/client/cluster_client.h"
 #include "services/chess/game.corolane.h"
 
 namespace corolane::tools::bots {
@@ -21,6 +21,20 @@ constexpr std::size_t looks_at_once = 32;
 // Half of the tables think this much longer. Quick tables are often in the middle of a write; slow
 // tables are not all stuck on a suspended node when the next fault happens.
 constexpr int slow_factor = 20;
+
+// A client that soon gives up a node that is suspended or cut off, and does not begin at the same
+// one as its neighbours.
+framework::ClusterClient::Options options_of(std::string caller, std::size_t number,
+                                             History& history) {
+  constexpr std::chrono::milliseconds patience(500);
+  return {.connection = {.connect_time_max = patience,
+                         .keepalive = {.interval = patience, .patience = patience},
+                         .random_seed = number},
+          .keeps_session = false,
+          .failing_time_max = patience,
+          .caller = std::move(caller),
+          .observer = &history};
+}
 
 // One game, played by white and black and watched by a spectator. The first failure ends it.
 class Table {
@@ -50,9 +64,9 @@ class Table {
   }
 
   void take_part(chess::Seat seat) {
-    framework::RemoteRouter router(hall_.network, hall_.servers, history_,
-                                   {.caller = name_of(seat), .first = hall_.tally.bot_count++});
-    chess::GameClient game(router, name_);
+    framework::ClusterClient cluster(hall_.network, hall_.servers,
+                                     options_of(name_of(seat), ++hall_.tally.bot_count, history_));
+    chess::GameClient game(cluster, name_);
     std::size_t ply = 0;
     auto done = seat == chess::SEAT_UNSPECIFIED ? watch(game, ply) : play(game, seat, ply);
     if (done || !failure_.empty()) return;
@@ -151,17 +165,17 @@ void call_the_roll(Hall& hall, const std::vector<std::string>& games, History& h
   coroutine::TaskGroup looks;
   for (std::size_t i = 0; i < looks_at_once; ++i) {
     auto spawned = looks.spawn("roll call", [&, i] {
-      framework::RemoteRouter router(
-          hall.network, hall.servers, history,
-          {.caller = hall.run + " roll call " + std::to_string(i), .first = i});
+      framework::ClusterClient cluster(
+          hall.network, hall.servers,
+          options_of(hall.run + " roll call " + std::to_string(i), i + 1, history));
       while (next < games.size() + hall.players.size()) {
         const std::size_t index = next++;
         // The history records the answer or the failure.
         if (index < games.size()) {
-          static_cast<void>(chess::GameClient(router, games[index]).look({}));
+          static_cast<void>(chess::GameClient(cluster, games[index]).look({}));
         } else {
           static_cast<void>(
-              chess::PlayerClient(router, hall.players[index - games.size()]).look({}));
+              chess::PlayerClient(cluster, hall.players[index - games.size()]).look({}));
         }
       }
     });

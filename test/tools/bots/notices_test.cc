@@ -115,6 +115,32 @@ TEST_F(NoticesTest, NumbersOfPushesHaveNoHoles) {
   EXPECT_EQ(checker_.counts().unordered_count, 2U);
 }
 
+TEST_F(NoticesTest, StatesOfTheGroupHaveNoHolesWithoutAGap) {
+  const auto hear = [&](std::uint32_t plies) {
+    chess::GameState state;
+    state.set_plies(plies);
+    checker_.on_news(state);
+  };
+  checker_.on_follow(3);
+  for (const std::uint32_t plies : {2, 3, 4, 4, 5}) hear(plies);
+  checker_.on_news_gap();
+  hear(9);
+  hear(10);
+  checker_.on_follow(12);
+  hear(13);
+  EXPECT_TRUE(checker_.counts().is_perfect());
+  EXPECT_EQ(checker_.counts().news_count, 8U);
+  EXPECT_EQ(checker_.counts().news_gap_count, 1U);
+
+  hear(16);
+  EXPECT_EQ(checker_.counts().lost_count, 2U);
+  hear(15);
+  EXPECT_EQ(checker_.counts().unordered_count, 1U);
+  EXPECT_THAT(checker_.mistakes(),
+              ElementsAre("the state of ply 16 comes behind that of ply 13, without a gap",
+                          "the state of ply 15 comes after that of ply 16"));
+}
+
 TEST_F(NoticesTest, NoticesOfOtherGamesOnlyCountAsPushes) {
   chess::TurnNotice other = notice_of(2);
   other.set_game("theirs");

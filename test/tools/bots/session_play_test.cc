@@ -111,9 +111,11 @@ TEST_F(SessionPlayTest, EachPlayerIsToldOfItsTurnsAndOfTheEnd) {
   EXPECT_THAT(result.mistakes, IsEmpty());
   EXPECT_EQ(result.game_count, 4U);
   // In each game black is told of two turns, white of one, and both of the end.
-  EXPECT_EQ(result.notices.push_count, 4 * 5U);
+  EXPECT_EQ(result.notices.push_count - result.notices.news_count, 4 * 5U);
+  // Each player hears of each ply, as a spectator does.
+  EXPECT_EQ(result.notices.news_count, 4 * 2 * 4U);
   EXPECT_THAT(result.summary(),
-              HasSubstr("pushes: 20 received, 0 lost, 0 doubled, 0 out of order"));
+              HasSubstr("pushes: 52 received, 0 lost, 0 doubled, 0 out of order"));
   const auto ratings = look_at_ratings_with_token(hall, play, 4);
   EXPECT_TRUE(ratings) << ratings;
 }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@
 #include "coroutine/inspect/deadlock_stacks.h"
 #include "coroutine/scheduler.h"
 #include "coroutine/task_group.h"
-#include "framework/routing/remote_router.h"
+#include "framework/client/cluster_client.h"
 #include "guild.corolane.h"
 #include "net/descriptor_limit.h"
 #include "net/uv/event_loop.h"
@@ -60,17 +59,14 @@ Result<void> donate(framework::Router& router, const std::string& guild_name) {
 }
 
 Result<void> run_bots(net::Network& network, const std::vector<net::HostPort>& servers, int count) {
-  // The name of its caller lets a retried call take effect only once, so it is unique to this run.
-  const std::string run = std::to_string(std::random_device()());
   Tally tally;
   const TimePoint start = corolane::now();
   coroutine::TaskGroup bots;
   for (int bot = 0; bot < count; ++bot) {
     auto spawned = bots.spawn("bot", [&, bot] {
-      framework::RemoteRouter router(
-          network, servers, tally,
-          {.caller = run + "-" + std::to_string(bot), .first = static_cast<std::size_t>(bot)});
-      return donate(router, "guild-" + std::to_string(bot % guild_count));
+      framework::ClusterClient cluster(network, servers,
+                                       {.keeps_session = false, .observer = &tally});
+      return donate(cluster, "guild-" + std::to_string(bot % guild_count));
     });
     if (!spawned) return spawned.error();
   }
