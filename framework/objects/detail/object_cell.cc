@@ -220,7 +220,14 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
       return {};
     }));
   }
+  // The next owner goes on with the outbox at once.
+  const bool has_calls_out = alarms_ != nullptr && !is_destroyed_ && alarms_->outbox.size() > 0;
+  if (has_calls_out) {
+    alarms_->outbox.set_leaving(true);
+    mark_changed();
+  }
   auto saved = save(deadline);
+  if (has_calls_out && !saved) alarms_->outbox.set_leaving(false);
   if (const auto time = wake_at(); saved && time) type_.host().wake_later(*this, *time);
   if (saved && releases) release_seal(deadline);
   if (saved || is_lost_) drop();

@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 
 // The calls that are on their way at the same time.
 constexpr std::size_t concurrency_max = 16;
-// How soon another node delivers what its owner could not.
+// How soon another node delivers what its owner could not, when that has died.
 constexpr std::chrono::milliseconds wake_delay = 5s;
 // The pause of an outbox that has lost its turn.
 constexpr Duration pause_without_turn = 100ms;
@@ -131,7 +131,8 @@ void Outbox::take_back(std::size_t count) {
 
 std::optional<WallTime> Outbox::wake_at() const {
   if (entries_.empty()) return {};
-  return runner_.clock().now() + wake_delay;
+  const WallTime time = runner_.clock().now();
+  return is_leaving_ ? time : time + wake_delay;
 }
 
 void Outbox::load(const ObjectRecord& record) {

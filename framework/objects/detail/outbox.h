@@ -66,8 +66,10 @@ class Outbox final : public OutboxSink {
   // Discards all but the first `count` calls. None of the others is stored.
   void take_back(std::size_t count);
 
-  // The time at which another node wakes the object, if this one dies before all are delivered.
+  // The time at which another node wakes the object, if this one dies before all are delivered; at
+  // once when the object leaves.
   std::optional<WallTime> wake_at() const;
+  void set_leaving(bool is_leaving) { is_leaving_ = is_leaving; }
   void load(const ObjectRecord& record);
   // The first `count` calls.
   void store(ObjectRecord& record, std::size_t count) const;
@@ -107,6 +109,7 @@ class Outbox final : public OutboxSink {
   std::vector<Entry> entries_;
   std::size_t bytes_ = 0;
   std::size_t counted_ = 0;  // Entries that are included in the statistics of the type.
+  bool is_leaving_ = false;
   std::optional<Error> failure_;
   TimePoint not_before_{};              // No delivery begins earlier.
   std::shared_ptr<Router> router_;      // Null until the first use.

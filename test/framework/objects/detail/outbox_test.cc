@@ -71,6 +71,9 @@ class OutboxTest : public testing::Test {
   // The owner crashes; another one follows.
   void crash() {
     store_.cut();
+    follow_on();
+  }
+  void follow_on() {
     const auto epoch = stages_.size() + 1;
     stages_.pop_back();
     store_.mend();
@@ -192,6 +195,19 @@ TEST_F(OutboxTest, ACallSurvivesTheCrashOfItsOwner) {
   EXPECT_EQ(value("b"), 1);
   EXPECT_EQ(value("c"), 1);
   EXPECT_EQ(stage().statistics().outbox_count, 0U);
+}
+
+TEST_F(OutboxTest, TheNextOwnerDeliversAtOnceWhenTheObjectHasLeft) {
+  receive_ = [](Puppet&) { return Error(Code::unavailable, "not yet"); };
+  ASSERT_TRUE(send({"b"}));
+  ASSERT_TRUE(coroutine::sleep_for(100ms));
+  receive_ = [](Puppet&) { return Result<void>(); };
+  ASSERT_TRUE(stage().host.stop(Deadline::after(1s)));
+  follow_on();
+  const TimePoint start = now();
+  while (received_.empty() && now() - start < 30s) ASSERT_TRUE(coroutine::sleep_for(100ms));
+  EXPECT_THAT(received_, ElementsAre("b"));
+  EXPECT_LT(now() - start, 3s);
 }
 
 // The id is in the record of the sender, which could not be read again.
