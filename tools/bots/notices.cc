@@ -23,7 +23,6 @@ void NoticeCounts::add(const NoticeCounts& other) {
   push_count += other.push_count;
   lost_count += other.lost_count;
   doubled_count += other.doubled_count;
-  doubled_by_new_session_count += other.doubled_by_new_session_count;
   unordered_count += other.unordered_count;
   gap_count += other.gap_count;
   resumed_count += other.resumed_count;
@@ -65,7 +64,6 @@ void NoticeChecker::on_notice(const chess::TurnNotice& notice) {
   if (!is_new) {
     ++counts_.doubled_count;
     const bool is_same_session = told->second == session_count_;
-    if (!is_same_session) ++counts_.doubled_by_new_session_count;
     mistakes_.push_back("the notice of " + name_of(ply) + " comes again, over " +
                         (is_same_session ? "the same" : "a new") + " session");
     return;

@@ -21,15 +21,14 @@ namespace corolane::tools::bots {
 
 struct NoticeCounts {
   std::size_t push_count = 0;
-  std::size_t lost_count = 0;                    // Promised notices that never came.
-  std::size_t doubled_count = 0;                 // Notices that came again,
-  std::size_t doubled_by_new_session_count = 0;  // and those of them that another session brought.
-  std::size_t unordered_count = 0;               // Notices, or numbers of pushes.
-  std::size_t gap_count = 0;                     // Pushes that the server has said are lost.
-  std::size_t resumed_count = 0;                 // Connections that brought the session back,
-  std::size_t new_session_count = 0;             // and those that began another one.
-  std::size_t news_count = 0;                    // States of games by their groups,
-  std::size_t news_gap_count = 0;                // and gaps between them.
+  std::size_t lost_count = 0;         // Promised notices that never came.
+  std::size_t doubled_count = 0;      // Notices that came again, over any session.
+  std::size_t unordered_count = 0;    // Notices, or numbers of pushes.
+  std::size_t gap_count = 0;          // Pushes that the server has said are lost.
+  std::size_t resumed_count = 0;      // Connections that brought the session back,
+  std::size_t new_session_count = 0;  // and those that began another one.
+  std::size_t news_count = 0;         // States of games by their groups,
+  std::size_t news_gap_count = 0;     // and gaps between them.
 
   void add(const NoticeCounts& other);
   bool is_perfect() const { return lost_count + doubled_count + unordered_count == 0; }

@@ -439,9 +439,7 @@ std::string SessionResult::summary() const {
   std::string text = "pushes: " + grouped(notices.push_count) + " received, " +
                      grouped(notices.lost_count) + " lost, " + grouped(notices.doubled_count) +
                      " doubled, " + grouped(notices.unordered_count) + " out of order; " +
-                     grouped(notices.doubled_by_new_session_count) +
-                     " of the doubled came over a new session, " + grouped(notices.gap_count) +
-                     " were told as lost\n";
+                     grouped(notices.gap_count) + " were told as lost\n";
   text += "states of games by their groups: " + grouped(notices.news_count) + ", with " +
           grouped(notices.news_gap_count) + " gaps\n";
   text += "notices came after their moves: " + quantiles(notice_ms) + "\n";

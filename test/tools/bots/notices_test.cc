@@ -82,7 +82,6 @@ TEST_F(NoticesTest, ANoticeThatComesAgainIsDoubled) {
   begin_session();
   tell(notice_of(2));
   EXPECT_EQ(checker_.counts().doubled_count, 2U);
-  EXPECT_EQ(checker_.counts().doubled_by_new_session_count, 1U);
   EXPECT_EQ(checker_.counts().new_session_count, 1U);
   EXPECT_THAT(checker_.mistakes(),
               ElementsAre("the notice of ply 2 comes again, over the same session",
