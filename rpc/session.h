@@ -36,11 +36,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coroutine/base/clock.h"
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
+#include "coroutine/task_info.h"
 #include "coroutine/timer_wheel.h"
 #include "rpc/detail/token_bucket.h"
 #include "rpc/principal.h"
@@ -114,6 +116,15 @@ class Session final : private coroutine::Timer {
     bool is_lost() const { return bytes == nullptr; }  // Only the number is left.
   };
 
+  // A call of the client that is not answered yet. Holds views: valid during the call of see().
+  struct RunningCall {
+    std::string_view method;       // "package.Service/Method".
+    std::string_view object = {};  // Its id; empty for a service.
+    Duration age{};
+    coroutine::TaskId task = 0;  // That serves it; 0: it waits for one.
+  };
+  using SeeCall = std::function<void(const RunningCall& call)>;
+
   // The connection of a client, as far as its session needs it. Its methods run on the loop's
   // stack.
   class Socket {
@@ -126,6 +137,7 @@ class Session final : private coroutine::Timer {
     // The session leaves it: it says why, and closes. It may not call the session any more. When
     // the session has moved, a client that has said go_away may await its replies first.
     virtual void leave(const Error& reason, bool has_moved) = 0;
+    virtual void see_calls(const SeeCall& see) const = 0;
 
    protected:
     ~Socket() = default;
@@ -158,6 +170,12 @@ class Session final : private coroutine::Timer {
   bool has_begun() const { return has_begun_; }
   bool has_ended() const { return ended_by_.has_value(); }
   Statistics statistics() const;
+  // Passes the calls that the present connection has to answer to `see`, which must not suspend.
+  void see_calls(const SeeCall& see) const {
+    if (socket_ != nullptr) socket_->see_calls(see);
+  }
+  // What its client follows: PushSource::record() of each group.
+  std::vector<std::string> followed() const;
 
   // Sends the message to the client, now or when it comes back. Never suspends. Fails with
   // unavailable when the session has ended, and with resource_exhausted when the message alone is

@@ -49,13 +49,26 @@ Result<User::Presence> User::presence(const rpc::CallOptions& options) {
                     .unreachable_count = view->unreachable_count()};
   for (const UserSession& session : view->sessions()) {
     const SessionReport& report = session.report();
-    presence.devices.push_back({.session = session.number(),
-                                .is_connected = report.is_connected(),
-                                .age = std::chrono::milliseconds(report.age_milliseconds()),
-                                .ring_count = report.ring_count(),
-                                .pushed_count = report.pushed_count(),
-                                .lost_count = report.lost_count(),
-                                .group_count = report.group_count()});
+    Device device{.session = session.number(),
+                  .is_connected = report.is_connected(),
+                  .age = std::chrono::milliseconds(report.age_milliseconds()),
+                  .ring_count = report.ring_count(),
+                  .pushed_count = report.pushed_count(),
+                  .lost_count = report.lost_count(),
+                  .group_count = report.group_count(),
+                  .peer = report.peer(),
+                  .follows = {},
+                  .calls = {}};
+    for (const FollowRecord& followed : report.follows()) {
+      device.follows.push_back({.type = followed.type(), .id = followed.id()});
+    }
+    for (const SessionCall& call : report.calls()) {
+      device.calls.push_back({.method = call.method(),
+                              .object = call.object(),
+                              .age = std::chrono::milliseconds(call.milliseconds()),
+                              .waits_for = call.waits_for()});
+    }
+    presence.devices.push_back(std::move(device));
   }
   return presence;
 }

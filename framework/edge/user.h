@@ -76,6 +76,17 @@ class User {
   // when one could not be reached, which then stays; otherwise as Router::call().
   Result<void> kick(const Error& reason, const rpc::CallOptions& options = {});
 
+  struct Followed {
+    std::string type;  // "package.Room".
+    std::string id;
+  };
+  // A call of its client that is not answered yet.
+  struct RunningCall {
+    std::string method;  // "package.Service/Method".
+    std::string object;  // Its id; empty for a service.
+    std::chrono::milliseconds age{};
+    std::string waits_for;  // "package.Game/Move", "lock"; empty while it waits for nothing.
+  };
   struct Device {
     std::uint64_t session = 0;  // rpc::Session::number().
     bool is_connected = false;  // Otherwise its client may still come back.
@@ -84,6 +95,9 @@ class User {
     std::uint64_t pushed_count = 0;
     std::uint64_t lost_count = 0;  // Told to the client as gaps.
     std::size_t group_count = 0;   // That it follows (edge/follow.h).
+    std::string peer;              // "10.1.0.7:52310"; empty without a connection.
+    std::vector<Followed> follows;
+    std::vector<RunningCall> calls;  // 64 at most.
   };
   struct Presence {
     std::vector<Device> devices;

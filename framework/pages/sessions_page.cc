@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "framework/edge/user.h"
+#include "framework/node/detail/cluster_waits.h"
 #include "framework/node/each_shard.h"
 #include "framework/pages/detail/page.h"
 #include "framework/pages/detail/page_text.h"
@@ -125,16 +126,39 @@ Result<void> on_first_shard(Node& node, F work) {
   return shards->parts.front();
 }
 
+// `chess.Game("g1")`.
+Json follows_json(const User::Device& device) {
+  Json follows = Json::array();
+  for (const User::Followed& followed : device.follows) {
+    follows.push_back(object_name(followed.type, followed.id));
+  }
+  return follows;
+}
+
+Json calls_json(const User::Device& device) {
+  Json calls = Json::array();
+  for (const User::RunningCall& call : device.calls) {
+    calls.push_back({{"method", call.method},
+                     {"object", call.object.empty() ? Json() : Json(call.object)},
+                     {"seconds", in_seconds(call.age)},
+                     {"waits_for", call.waits_for.empty() ? Json() : Json(call.waits_for)}});
+  }
+  return calls;
+}
+
 Json presence_json(const std::string& user, const User::Presence& presence) {
   Json devices = Json::array();
   for (const User::Device& device : presence.devices) {
     devices.push_back({{"session", std::to_string(device.session)},
                        {"is_connected", device.is_connected},
+                       {"peer", device.peer.empty() ? Json() : Json(device.peer)},
                        {"age_seconds", in_seconds(device.age)},
                        {"ring_count", device.ring_count},
                        {"pushed", device.pushed_count},
                        {"lost", device.lost_count},
-                       {"groups", device.group_count}});
+                       {"groups", device.group_count},
+                       {"follows", follows_json(device)},
+                       {"calls", calls_json(device)}});
   }
   const bool was_seen = presence.seen != 0ms;
   return {
@@ -145,6 +169,25 @@ Json presence_json(const std::string& user, const User::Presence& presence) {
       {"unreachable", presence.unreachable_count},
       {"count", presence.devices.size()},
       {"sessions", std::move(devices)}};
+}
+
+// What the sessions follow, and the calls of their clients.
+std::string details_text(const Json& sessions) {
+  std::string text;
+  for (const Json& session : sessions.elements()) {
+    const std::string of = " of session " + cell_text(session.at("session"));
+    const Json& follows = session.at("follows");
+    if (!follows.elements().empty()) {
+      text += "\nfollows" + of + ":\n";
+      for (const Json& object : follows.elements()) text += "  " + cell_text(object) + "\n";
+    }
+    const Json& calls = session.at("calls");
+    if (calls.elements().empty()) continue;
+    text +=
+        "\ncalls" + of + ":\n" +
+        table_text(calls, "METHOD: method, OBJECT: object, SECONDS: seconds, WAITS FOR: waits_for");
+  }
+  return text;
 }
 
 std::string presence_text(const Json& page) {
@@ -159,9 +202,10 @@ std::string presence_text(const Json& page) {
                     " on nodes that do not answer") +
          "\n" +
          table_text(page.at("sessions"),
-                    "SESSION: session, CONNECTED: is_connected, AGE: age_seconds, RING: "
-                    "ring_count, PUSHED: pushed, LOST: lost, GROUPS: groups") +
-         total_text(page, "sessions", "oldest");
+                    "SESSION: session, PEER: peer, AGE: age_seconds, RING: ring_count, PUSHED: "
+                    "pushed, LOST: lost, GROUPS: groups",
+                    {{"peer", peer_cell}}) +
+         total_text(page, "sessions", "oldest") + details_text(page.at("sessions"));
 }
 
 std::string kick_text(const Json& page) { return cell_text(page.at("user")) + " was sent away\n"; }

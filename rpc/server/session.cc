@@ -71,6 +71,10 @@ Session::Statistics Session::statistics() const {
           .begun_at = begun_at_};
 }
 
+std::vector<std::string> Session::followed() const {
+  return groups_ == nullptr ? std::vector<std::string>() : groups_->records();
+}
+
 SessionRecord Session::record() {
   const TimePoint time = now();
   SessionRecord record;

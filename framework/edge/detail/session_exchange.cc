@@ -78,6 +78,30 @@ Result<void> deliver(rpc::Session& session, std::uint64_t epoch, const SessionDe
   return {};
 }
 
+// More would not be read.
+constexpr int call_count_max = 64;
+
+void describe(const rpc::Session& session, SessionReport& report) {
+  report.set_peer(session.peer());
+  for (const std::string& record : session.followed()) {
+    FollowRecord followed;
+    if (!followed.ParseFromString(record)) continue;
+    followed.clear_epoch();
+    followed.clear_sequence();
+    *report.add_follows() = std::move(followed);
+  }
+  session.see_calls([&](const rpc::Session::RunningCall& call) {
+    if (report.calls_size() == call_count_max) return;
+    SessionCall& seen = *report.add_calls();
+    seen.set_method(std::string(call.method));
+    seen.set_object(std::string(call.object));
+    const auto age = std::chrono::floor<std::chrono::milliseconds>(call.age);
+    seen.set_milliseconds(static_cast<std::uint64_t>(age.count()));
+    const auto task = coroutine::Scheduler::current().task(call.task);
+    if (task) seen.set_waits_for(task->waiting_for);
+  });
+}
+
 // On the shard of the server.
 Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit) {
   SessionReport report;
@@ -107,6 +131,7 @@ Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit)
   report.set_group_count(static_cast<std::uint32_t>(statistics.group_count));
   const auto age = std::chrono::floor<std::chrono::milliseconds>(now() - statistics.begun_at);
   report.set_age_milliseconds(static_cast<std::uint64_t>(age.count()));
+  if (!has_order) describe(*session, report);
   if (visit.has_kick()) {
     session->kick(Error(code_from_number(visit.kick().code()), visit.kick().reason()));
   }

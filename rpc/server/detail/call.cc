@@ -30,6 +30,11 @@ constexpr std::size_t kept_request_bytes_max = 512;
 Call::Call(Owner& owner)
     : Timer([](Timer& timer) { static_cast<Call&>(timer).on_deadline(); }), owner_(owner) {}
 
+std::string_view Call::object_id() const {
+  const ObjectTarget* const object = context_ == nullptr ? nullptr : context_->object();
+  return object == nullptr ? std::string_view() : object->id;
+}
+
 Result<void> Call::take(ServedMethod& served, std::size_t payload_bytes, ReadRequest read,
                         net::ByteBudget& budget) {
   served_ = &served;

@@ -87,6 +87,9 @@ class Call final : public Messages, private coroutine::Timer {
   Caller& caller() const { return *caller_; }
   ServedMethod& served() const { return *served_; }
   std::uint64_t id() const { return id_; }
+  // The object that is called; empty for a service, and while the handler does not run.
+  std::string_view object_id() const;
+  coroutine::TaskId task() const { return task_.id(); }
   TimePoint arrived_at() const { return arrived_at_; }
   // When the call ended, if an observer has read the clock just before; the epoch otherwise.
   TimePoint ended_at() const { return ended_at_; }

@@ -235,6 +235,16 @@ void ServerConnection::leave(const Error& reason, bool has_moved) {
   if (!has_moved || !awaits_replies) say_bye(reason);
 }
 
+void ServerConnection::see_calls(const Session::SeeCall& see) const {
+  const TimePoint time = now();
+  for (const Call* const call : calls_) {
+    see({.method = call->served().method->full_name,
+         .object = call->object_id(),
+         .age = time - call->arrived_at(),
+         .task = call->task()});
+  }
+}
+
 Result<void> ServerConnection::on_open() {
   if (auto opened = host_.opened(); !opened) return opened;
   if (session_ == nullptr) return {};

@@ -109,6 +109,7 @@ class ServerConnection final : public Connection, public Caller, private Session
   bool send_push(const Session::Pushed& push) override;
   bool send_gap(std::uint64_t number) override;
   void leave(const Error& reason, bool has_moved) override;
+  void see_calls(const Session::SeeCall& see) const override;
   Result<void> on_open() override;
   Result<void> on_frame(const Frame& frame) override;
   void on_lost(const Error& reason) override;

@@ -103,6 +103,14 @@ void SessionGroups::add_to(SessionRecord& record) const {
   }
 }
 
+std::vector<std::string> SessionGroups::records() const {
+  std::vector<std::string> records;
+  for (const Group& group : groups_) {
+    if (group.source != nullptr) records.push_back(group.source->record());
+  }
+  return records;
+}
+
 void SessionGroups::take_over(const SessionRecord& record, SessionRegistry& registry) {
   last_number_ = record.last_group();
   for (const GroupRecord& kept : record.groups()) {

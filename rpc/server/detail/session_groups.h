@@ -8,6 +8,8 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "coroutine/base/error.h"
 #include "coroutine/base/result.h"
@@ -50,6 +52,7 @@ class SessionGroups {
 
   std::size_t size() const { return groups_.size(); }
   void add_to(SessionRecord& record) const;
+  std::vector<std::string> records() const;
   // Those of a record, as the registry makes them. One that it cannot make ends for the client.
   void take_over(const SessionRecord& record, SessionRegistry& registry);
   // The session leaves: nothing is read any more, nor is the table told.

@@ -17,6 +17,7 @@
 #include "rpc/client/client.h"
 #include "test/framework/counter.h"
 #include "test/framework/pages/pages.h"
+#include "test/framework/room.h"
 #include "test/framework/slow_service.h"
 #include "test/framework/test_node.h"
 
@@ -47,6 +48,8 @@ class SessionsPageTest : public testing::Test {
     });
     node_.host_users({.devices_max = 2});
     node_.host<test::Counter>();
+    node_.host<test::Room>();
+    node_.serve([](Shard& shard) { return std::make_unique<test::WatchService>(shard.router()); });
     EXPECT_TRUE(node_.start());
   }
 
@@ -110,6 +113,34 @@ TEST_F(SessionsPageTest, AUserIsShownWithTheSessionsOnAllNodes) {
             json("/sessions?format=json")["sessions"][0]["session"]);
   EXPECT_THAT(fetch("/users/ann").body, StartsWith("ann is connected, last seen "));
   EXPECT_EQ(json("/users/guest%2F7?format=json")["user"], "guest/7");
+}
+
+TEST_F(SessionsPageTest, AUserIsShownWithWhatItFollowsAndTheCallsThatItWaitsFor) {
+  const auto client = connect("ann");
+  test::WatchRequest request;
+  request.set_room("lobby");
+  ASSERT_TRUE(test::WatchClient(*client).follow(request));
+  auto call = coroutine::spawn("call", [&] {
+    const rpc::ObjectTarget target{.id = "c"};
+    test::CounterReply reply;
+    return client->call(test::Counter().methods()[0], test::add_request(1, 5s), reply,
+                        {.object = &target});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const Json session = json("/users/ann?format=json")["sessions"][0];
+  EXPECT_THAT(session["peer"].get<std::string>(), StartsWith("client:"));
+  EXPECT_EQ(session["follows"], Json({"corolane.test.Room(\"lobby\")"}));
+  ASSERT_EQ(session["calls"].size(), 1u);
+  const Json& running = session["calls"][0];
+  EXPECT_EQ(running["method"], "corolane.test.Counter/Add");
+  EXPECT_EQ(running["object"], "c");
+  EXPECT_NEAR(running["seconds"].get<double>(), 2.0, 0.1);
+  EXPECT_EQ(running["waits_for"], "sleep");
+  const std::string text = fetch("/users/ann").body;
+  EXPECT_THAT(text, HasSubstr("  corolane.test.Room(\"lobby\")\n"));
+  EXPECT_THAT(text, HasSubstr("corolane.test.Counter/Add  c "));
+  EXPECT_TRUE(call.join(Deadline::never()));
+  EXPECT_TRUE(json("/users/ann?format=json")["sessions"][0]["calls"].empty());
 }
 
 TEST_F(SessionsPageTest, AnOperatorSendsAUserAway) {
