@@ -103,7 +103,7 @@ TEST_F(NoticesTest, TheTurnOfTheOtherPlayerIsAMistake) {
   EXPECT_THAT(checker_.mistakes(), ElementsAre("the notice of ply 1 is for the other player"));
 }
 
-TEST_F(NoticesTest, NumbersOfPushesHaveNoHoles) {
+TEST_F(NoticesTest, NumbersOfPushesAscend) {
   checker_.on_push(1);
   checker_.on_gap(3);
   checker_.on_push(5);
@@ -111,6 +111,7 @@ TEST_F(NoticesTest, NumbersOfPushesHaveNoHoles) {
   EXPECT_EQ(checker_.counts().gap_count, 3U);
   checker_.on_push(7);
   checker_.on_push(7);
+  checker_.on_push(6);
   EXPECT_EQ(checker_.counts().unordered_count, 2U);
 }
 
