@@ -21,7 +21,7 @@ constexpr Duration fetch_time_max = 2s;
 
 // Of which it waits so long for a connection to one: the connection between two nodes may just be
 // made again, but a node that is gone holds no login up.
-constexpr Duration connect_time_max = 200ms;
+constexpr Duration connect_time_max = 100ms;
 constexpr Duration connect_interval = 20ms;
 
 // Logins that do so at the same time.
