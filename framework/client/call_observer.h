@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Sees the calls of objects that a program makes from outside the cluster, for example to record
 // their history (ClusterClient::Options::observer).
+//
+//   class Retries final : public CallObserver {
+//    public:
+//     void on_call(const CallRecord& record, const google::protobuf::Message&,
+//                  const google::protobuf::Message&) override {
+//       count += record.errors.size();
+//     }
+//     std::size_t count = 0;
+//   };
 #pragma once
 
 #include <cstdint>

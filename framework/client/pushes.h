@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What the session of a client is pushed, read by a task in straight lines.
 //
-//   auto notices = cluster.pushes<TurnNotice>();
+//   auto events = cluster.pushes<RoomEvent>();
 //   for (;;) {
-//     auto notice = notices.next(Deadline::never());
-//     if (!notice) return notice.error();
-//     if (notice->is_gap()) {
-//       look_at_the_board();
+//     auto event = events.next(Deadline::never());
+//     if (!event) return event.error();
+//     if (event->is_gap()) {
+//       draw_anew();
 //     } else {
-//       move_after((*notice)->ply());
+//       append((*event)->text());
 //     }
 //   }
 #pragma once
