@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the chess page takes from libraries; ./make bundles it as ../web/lib/corolane.js.
+// What the chess page takes from libraries: services/chess/web/lib/corolane.js.
 export { createClient, Code, ConnectError } from "@connectrpc/connect";
 export { Chess as Rules } from "chess.js";
 export { connect, isFromHandler } from "./client/index.js";
