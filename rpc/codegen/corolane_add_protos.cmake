@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # corolane_add_protos(TARGET name PROTOS file... [USES module...] [IMPORT_ROOT folder]
-#                     [FRAMEWORK module...])
+#                     [FRAMEWORK module...] [DESCRIPTORS file])
 #
 # Adds a static library corolane_NAME, alias corolane::NAME, with the code generated from .proto
 # files: X.pb.h with the messages, and X.corolane.h if the file has services.
@@ -16,11 +16,13 @@
 #               of the project when left out.
 # FRAMEWORK     what a service of objects links in place of corolane::framework: for objects that
 #               are a part of it.
+# DESCRIPTORS   a file that the build writes: what the .proto files and their imports declare, for
+#               clients that generate no code (a google.protobuf.FileDescriptorSet).
 #
 # The code of a file is generated again when the file, an import or the generator has changed, and
 # compiled again only when the generated code differs: a comment on a message costs no compilation.
 function(corolane_add_protos)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;IMPORT_ROOT;DESCRIPTORS"
     "PROTOS;USES;FRAMEWORK")
   _corolane_check_arguments()
   if(NOT arg_IMPORT_ROOT)
@@ -40,6 +42,9 @@ function(corolane_add_protos)
   endforeach()
   set(stems_with_services)
   set(import_roots ${import_root})
+  list(TRANSFORM stems PREPEND ${import_root}/ OUTPUT_VARIABLE own_protos)
+  list(TRANSFORM own_protos APPEND .proto)
+  set(all_protos ${own_protos})
   foreach(stem IN LISTS stems)
     _corolane_read_proto(${stem} has_service has_object imported_targets)
     if(has_service)
@@ -52,11 +57,16 @@ function(corolane_add_protos)
     foreach(target IN LISTS imported_targets)
       get_target_property(roots corolane::${target} COROLANE_IMPORT_ROOTS)
       list(APPEND import_roots ${roots})
+      get_target_property(protos corolane::${target} COROLANE_PROTOS)
+      if(protos)
+        list(APPEND all_protos ${protos})
+      endif()
       list(APPEND arg_USES ${target})
     endforeach()
   endforeach()
   list(REMOVE_DUPLICATES arg_USES)
   list(REMOVE_DUPLICATES import_roots)
+  list(REMOVE_DUPLICATES all_protos)
 
   set(sources)
   foreach(stem IN LISTS stems)
@@ -70,11 +80,17 @@ function(corolane_add_protos)
       --plugin=$<TARGET_FILE:corolane::protoc-gen-corolane>)
     list(APPEND sources ${generated}/${stem}.corolane.cc)
   endforeach()
+  if(arg_DESCRIPTORS)
+    cmake_path(ABSOLUTE_PATH arg_DESCRIPTORS BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE
+      OUTPUT_VARIABLE descriptors)
+    _corolane_describe(${descriptors})
+    list(APPEND sources ${descriptors})
+  endif()
 
   corolane_module(${arg_TARGET} SOURCES ${sources} USES ${arg_USES})
   # Each generated file defines the same names, so no unity build.
   set_target_properties(corolane_${arg_TARGET} PROPERTIES
-    COROLANE_IMPORT_ROOTS "${import_roots}" UNITY_BUILD OFF)
+    COROLANE_IMPORT_ROOTS "${import_roots}" COROLANE_PROTOS "${all_protos}" UNITY_BUILD OFF)
   target_link_libraries(corolane_${arg_TARGET} PUBLIC protobuf::libprotobuf)
   # A system folder, so that its headers cause no warnings in code that includes them.
   target_include_directories(corolane_${arg_TARGET} SYSTEM INTERFACE
@@ -88,8 +104,8 @@ endfunction()
 function(_corolane_check_arguments)
   if(arg_UNPARSED_ARGUMENTS)
     list(JOIN arg_UNPARSED_ARGUMENTS " " stray)
-    _corolane_fail("\"${stray}\" belongs to none of TARGET, PROTOS, USES, IMPORT_ROOT and \
-FRAMEWORK")
+    _corolane_fail("\"${stray}\" belongs to none of TARGET, PROTOS, USES, IMPORT_ROOT, \
+FRAMEWORK and DESCRIPTORS")
   endif()
   foreach(keyword TARGET PROTOS)
     if(NOT arg_${keyword})
@@ -190,5 +206,20 @@ function(_corolane_generate stem kind language generator)
     DEPENDS ${proto} ${generator} ${take_over}
     DEPFILE ${generated}/${made}.d
     COMMENT "Generating ${made}.{h,cc}"
+    VERBATIM)
+endfunction()
+
+# Makes protoc write what all files of this library and their imports declare.
+function(_corolane_describe file)
+  list(TRANSFORM import_roots PREPEND --proto_path= OUTPUT_VARIABLE proto_paths)
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET file FILENAME name)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(
+    OUTPUT ${file}
+    COMMAND protobuf::protoc --descriptor_set_out=${file} --include_imports ${proto_paths}
+      ${own_protos}
+    DEPENDS ${all_protos}
+    COMMENT "Generating ${name}"
     VERBATIM)
 endfunction()

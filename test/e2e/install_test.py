@@ -42,6 +42,7 @@ class PrefixTest(Installed):
         sample = (
             "config/loader.h",
             "coroutine/sync/channel.h",
+            "framework/edge/follow.h",
             "framework/run/run_main.h",
             "net/http/http_server.h",
             "rpc/reflection/reflection.corolane.h",

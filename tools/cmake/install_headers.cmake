@@ -11,7 +11,8 @@ set(folders
   rpc/observe rpc/auth rpc/client rpc/server rpc/reflection rpc/http framework/time framework/wire
   framework/telemetry framework/directory framework/store
   framework/cluster framework/push framework/alarms framework/objects framework/routing
-  framework/diagnostics framework/admin framework/node framework/run framework/recording)
+  framework/edge framework/diagnostics framework/admin framework/node framework/run
+  framework/recording)
 set(waiting
   rpc/options.pb.h framework/testing/cluster.h framework/testing/nemesis.h
   framework/testing/seed_driver.h framework/testing/simulated_test.h

@@ -210,6 +210,25 @@ class RebuildTest(unittest.TestCase):
             self.project.build()
 
 
+class DescriptorsTest(unittest.TestCase):
+    def test_descriptors_have_all_imports_and_follow_their_changes(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        project = Project(folder.name)
+        shop = "IMPORT_ROOT protos"
+        project.replace("CMakeLists.txt", f"{shop})", f"{shop} DESCRIPTORS web/shop.binpb)")
+        status, output = project.configure()
+        self.assertEqual(status, 0, output)
+        self.assertIn("shop.binpb", project.build()[0])
+        file = project.folder / "web/shop.binpb"
+        for name in (b"shop/shop.proto", b"shop/stock.proto", b"money.proto", b"rpc/options.proto"):
+            self.assertIn(name, file.read_bytes())
+        self.assertEqual(project.build()[0], set())
+        project.replace("shared/money.proto", "cents = 1;", "cents = 1; int32 mills = 2;")
+        self.assertIn("shop.binpb", project.build()[0])
+        self.assertIn(b"mills", file.read_bytes())
+
+
 class LinkTest(unittest.TestCase):
     """The modules that the library of a file passes on."""
 
@@ -274,7 +293,7 @@ class MisuseTest(unittest.TestCase):
         self.assert_told(
             "corolane_add_protos(TARGET a PROTO a.proto)",
             'corolane_add_protos(TARGET a): "PROTO a.proto" belongs to none of '
-            "TARGET, PROTOS, USES, IMPORT_ROOT and FRAMEWORK",
+            "TARGET, PROTOS, USES, IMPORT_ROOT, FRAMEWORK and DESCRIPTORS",
         )
 
     def test_a_missing_argument(self):
