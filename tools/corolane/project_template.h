@@ -11,7 +11,8 @@ namespace corolane::tools::cli {
 inline constexpr std::string_view template_name = "my_game";
 
 struct TemplateFile {
-  std::string_view name;
+  std::string_view name;    // "web/page.js".
+  std::string_view client;  // That a project needs to have for this file, "web"; empty: any.
   std::string_view text;
 };
 

@@ -206,6 +206,19 @@ class UsageTest(CommandTest):
             'corolane new: "class" is a word of C++; try: corolane new class_game',
             *("new", "class"),
         )
+        self.assert_fails(
+            2,
+            "corolane new: --client is one of none, web; see corolane help new",
+            *("new", "demo", "--client", "flash"),
+        )
+
+    def test_what_comes_next_depends_on_the_client(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for words, has_page in (("demo",), False), (("game", "--client", "web"), True):
+                said = corolane("new", *words, cwd=folder).stdout
+                self.assertEqual("  http://127.0.0.1:8460/\n" in said, has_page, said)
+                self.assertIn("\nand while it serves, ", said)
+                self.assertEqual(Path(folder, words[0], "web").exists(), has_page)
 
     def test_a_peer_is_a_host_and_a_port(self):
         process = corolane("call", "localhost", "Echo/Say")

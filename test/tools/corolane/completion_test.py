@@ -59,6 +59,7 @@ class CompletionTest(CommandTest):
 
     def test_the_choices_of_a_value_are_offered(self):
         self.assert_offers("corolane tasks ADDRESS --state r", "ready", "running")
+        self.assert_offers("corolane new demo --client ", "none", "web")
         self.assert_offers("corolane log ADDRESS ", "debug", "info", "warning", "error")
 
     def test_every_option_of_a_help_is_offered(self):

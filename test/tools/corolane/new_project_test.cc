@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,8 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::fails_with;
+using testing::AnyOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
@@ -37,6 +41,15 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+// All files below the folder, as "web/page.js".
+std::set<std::string> files_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) names.insert(entry.path().lexically_relative(folder));
+  }
+  return names;
+}
+
 class NewProjectTest : public testing::Test {
  protected:
   test::TemporaryFolder folder_;
@@ -47,25 +60,57 @@ TEST_F(NewProjectTest, EachFileOfTheTemplateIsThere) {
   ASSERT_TRUE(write_project(parent_, "demo"));
 
   EXPECT_THAT(names_in(parent_), UnorderedElementsAre("demo"));
-  EXPECT_EQ(names_in(parent_ / "demo").size(), project_template().size());
+  const auto is_for_all = [](const TemplateFile& file) { return file.client.empty(); };
+  EXPECT_EQ(files_in(parent_ / "demo").size(),
+            std::ranges::count_if(project_template(), is_for_all));
   EXPECT_THAT(read(parent_ / "demo/guild.h"), HasSubstr("\nnamespace demo {\n"));
   EXPECT_THAT(read(parent_ / "demo/demo.yaml"), HasSubstr("\ndemo:\n"));
 }
 
-TEST_F(NewProjectTest, TheNameOfTheTemplateIsReplacedEverywhere) {
-  ASSERT_TRUE(write_project(parent_, "demo"));
+TEST_F(NewProjectTest, APageIsThereWhenTheProjectHasAClientForTheWeb) {
+  ASSERT_TRUE(write_project(parent_, "demo", "web"));
+  ASSERT_TRUE(write_project(parent_, "plain", "none"));
 
-  for (const std::string& name : names_in(parent_ / "demo")) {
-    EXPECT_THAT(name, Not(HasSubstr(template_name)));
-    EXPECT_THAT(read(parent_ / "demo" / name), Not(HasSubstr(template_name))) << name;
+  const std::set<std::string> files = files_in(parent_ / "demo");
+  EXPECT_EQ(files.size(), project_template().size());
+  EXPECT_THAT(files, IsSupersetOf({"web/index.html", "web/lib/corolane.js", "guilds.proto"}));
+  EXPECT_THAT(read(parent_ / "demo/demo.yaml"), HasSubstr("\n    files: web\n"));
+  EXPECT_THAT(read(parent_ / "demo/Dockerfile"), HasSubstr("files=/usr/share/demo/web"));
+  EXPECT_THAT(names_in(parent_ / "plain"), Not(Contains("web")));
+  for (const std::string& name : files_in(parent_ / "plain")) {
+    const std::string text = read(parent_ / "plain" / name);
+    EXPECT_THAT(text, Not(AnyOf(HasSubstr("web"), HasSubstr("guilds_service")))) << name;
   }
+}
+
+TEST_F(NewProjectTest, NothingOfTheTemplateIsLeft) {
+  for (const std::string client : {"none", "web"}) {
+    ASSERT_TRUE(write_project(parent_, client, client));
+    for (const std::string& name : files_in(parent_ / client)) {
+      EXPECT_THAT(name, Not(HasSubstr(template_name)));
+      const std::string text = read(parent_ / client / name);
+      EXPECT_THAT(text, Not(HasSubstr(template_name))) << name;
+      EXPECT_THAT(text, Not(AnyOf(HasSubstr("{{client"), HasSubstr("{{end}}")))) << name;
+      EXPECT_THAT(text, Not(HasSubstr("\n\n\n"))) << name;
+    }
+  }
+}
+
+TEST_F(NewProjectTest, APageIsSmallEnoughToRead) {
+  ASSERT_TRUE(write_project(parent_, "demo", "web"));
+
+  std::ptrdiff_t lines = 0;
+  for (const char* name : {"index.html", "page.css", "page.js"}) {
+    lines += std::ranges::count(read(parent_ / "demo/web" / name), '\n');
+  }
+  EXPECT_LE(lines, 270);
 }
 
 TEST_F(NewProjectTest, AHandlerFileIsShort) {
   ASSERT_TRUE(write_project(parent_, "demo"));
 
   const std::string text = read(parent_ / "demo/guild.cc");
-  EXPECT_LE(std::ranges::count(text, '\n'), 25);
+  EXPECT_LE(std::ranges::count(text, '\n'), 40);
 }
 
 TEST_F(NewProjectTest, AnExistingFileIsLeftAlone) {

@@ -1,6 +1,9 @@
 // The object of one guild: its gold.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "guild.corolane.h"
 #include "guild_config.h"
 
@@ -20,6 +23,11 @@ class Guild : public GuildObject {
   Result<LookReply> look(const LookRequest& request, rpc::Context& context) const override;
 
  private:
+  static constexpr int latest_max = 10;
+
+  void add_to_latest(const std::string& player, std::uint64_t gold);
+  LookReply view() const;
+
   const GuildConfig& config_;
 };
 

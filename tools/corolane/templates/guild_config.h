@@ -13,6 +13,9 @@ struct GuildConfig {
   static constexpr const char* section = "my_game";
 
   std::uint64_t donation_max = 1'000;
+  // {{client web}}
+  bool login_by_name = false;  // login.h: for development.
+  // {{end}}
 };
 
 void describe(corolane::config::Section& section, GuildConfig& value);

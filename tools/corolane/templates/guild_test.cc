@@ -84,6 +84,19 @@ SIMULATED_TEST(GuildTest, EachDonationCountsOnceUnderFaults, .length = 20s)(Simu
   EXPECT_EQ(stored(), told);
 }
 
+TEST(GuildTest, TheLatestTenDonationsAreKept) {
+  SimulatedCluster cluster({.nodes = 1}, host_guilds);
+  EXPECT_TRUE(cluster.run("anna", [&] {
+    GuildClient guild(cluster.router("anna"), "lions");
+    for (int i = 0; i < 12; ++i) ASSERT_TRUE(guild.donate(donation(1)));
+    const auto seen = guild.look({});
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->latest_size(), 10);
+    EXPECT_EQ(seen->latest(0).number(), 3U);
+    EXPECT_EQ(seen->latest(9).number(), 12U);
+  }));
+}
+
 TEST(GuildTest, ADonationIsNeitherEmptyNorTooLarge) {
   SimulatedCluster cluster({.nodes = 1}, host_guilds);
   EXPECT_TRUE(cluster.run("anna", [&] {
