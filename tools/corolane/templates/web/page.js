@@ -33,9 +33,12 @@ function logOut() {
 }
 
 function showState(state) {
+  const line = element("state");
+  // While the server is away attempts come and go: the player is told once.
+  if (state.is === "connecting" && line.dataset.is === "waiting") return;
   const words = { connecting: "Connecting", open: "Live", waiting: "Offline, trying again" };
-  element("state").textContent = words[state.is] ?? "";
-  element("state").dataset.is = state.is;
+  line.textContent = words[state.is] ?? "";
+  line.dataset.is = state.is;
   if (state.is !== "ended") return;
   // The player has logged out, or else the server says why it does not want the session.
   visit.abort();
