@@ -118,11 +118,16 @@ class Browser:
         await self.wait_for("document.readyState === 'complete'")
 
     async def click(self, selector):
-        """Clicks at the position of the element on the screen, like a finger or a mouse."""
-        await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
+        await self.click_on(f"document.querySelector({json.dumps(selector)})")
+
+    async def click_on(self, element):
+        """Clicks at the position of the element on the screen, like a finger or a mouse. Waits
+        until that expression has an element.
+        """
+        await self.wait_for(f"({element}) != null")
         place = await self.evaluate(
             f"""(() => {{
-              const element = document.querySelector({json.dumps(selector)});
+              const element = {element};
               element.scrollIntoView({{block: 'center'}});
               const box = element.getBoundingClientRect();
               return {{x: box.x + box.width / 2, y: box.y + box.height / 2}};

@@ -3,7 +3,15 @@
 
   ```sh      commands; one shell runs all commands of the page
   ```text    after commands: their output. Without it they must print nothing
+  ```browser what people do and see, each in a window of a browser; a line each
   ```other   a file; the line before it ends with its name: "Save it as `cluster.yaml`:"
+
+In a window, of which each person has one:
+
+  Anna opens http://127.0.0.1:8460/
+  Anna writes "7" into "Your donation"    the label of a field
+  Anna presses "Donate"                   a button or a link
+  Anna sees "12 gold"                     sooner or later, as words of their own
 
 In an output, a line `...` stands for any number of lines, `...` within a line for any text, and a
 word that begins with `~` for any word. Runs of blanks count as one blank.
@@ -15,8 +23,22 @@ from typing import NamedTuple
 FENCE = "```"
 FILE_NAME = re.compile(r"`([\w.-]+)`:$")
 ANY_LINES = "..."
+ACT = re.compile(
+    r"(?P<person>\w+) (?P<verb>opens|writes|presses|sees) "
+    r'(?:"(?P<text>[^"]+)"|(?P<url>http\S+))(?: into "(?P<label>[^"]+)")?'
+)
 # The variable parts of a line of expected output.
 VARYING = re.compile(r"\.\.\.|~\S+| +")
+
+
+class Act(NamedTuple):
+    """What somebody does in a window, or sees there."""
+
+    line: int
+    person: str
+    verb: str
+    text: str  # Or the address.
+    label: str = ""
 
 
 class Step(NamedTuple):
@@ -26,6 +48,7 @@ class Step(NamedTuple):
     output: tuple[str, ...] = ()
     file_name: str = ""  # Instead of commands: a file to save.
     content: str = ""
+    acts: tuple[Act, ...] = ()  # Instead of commands: what happens in browsers.
 
 
 class Mismatch(NamedTuple):
@@ -63,12 +86,25 @@ def steps_of(page):
             if not steps or not steps[-1].commands or steps[-1].output:
                 raise Unreadable(f"line {line}: an output without commands before it")
             steps[-1] = steps[-1]._replace(output_line=line, output=tuple(lines))
+        elif language == "browser":
+            steps.append(Step(line, acts=tuple(acts_of(line, lines))))
         elif name := FILE_NAME.search(before):
             content = "\n".join(lines) + "\n"
             steps.append(Step(line, file_name=name[1], content=content))
         else:
             raise Unreadable(f"line {line}: a file without a name; end the line before it with one")
     return steps
+
+
+def acts_of(first_line, lines):
+    for number, text in enumerate(lines, start=first_line):
+        act = ACT.fullmatch(text)
+        is_address = act and act["url"] is not None
+        if not act or is_address != (act["verb"] == "opens") or (
+            (act["label"] is not None) != (act["verb"] == "writes")
+        ):
+            raise Unreadable(f"line {number}: nobody can do that in a window: {text}")
+        yield Act(number, act["person"], act["verb"], act["text"] or act["url"], act["label"] or "")
 
 
 def pattern_of_line(expected):

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Runs the pages of deploy/tutorial as their reader would: each command must print what they say.
 
@@ -6,7 +6,8 @@ Called with a build folder, which it installs, and perhaps with another page or 
 whose names begin with their numbers. tutorial.py describes the format of a page. The test runs in
 its own network namespace where that is allowed, since its ports may be taken outside; otherwise
 they must be free. It leaves its files in a folder of BUILD that is named after the tutorial:
-`transcript.txt` has the whole output.
+`transcript.txt` has the whole output. What people do in browsers needs Chromium, and leaves
+pictures in the folder `screenshots` of BUILD; without Chromium it is skipped, and says so by name.
 """
 
 import fcntl
@@ -26,7 +27,8 @@ import unittest
 from pathlib import Path
 
 from installed import environment, install
-from tutorial import Mismatch, Unreadable, compare, steps_of
+from tutorial import Act, Mismatch, Unreadable, compare, steps_of
+from windows import Windows
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path()
@@ -42,11 +44,12 @@ NEEDED = (
     ("openssl", "openssl"),
     ("pkill", "procps"),
 )
+NO_BROWSER = "chromium is missing; tools/setup --tests installs it"
 # The ports of etcd and redis, which the page does not mention.
 OTHER_PORTS = (2379, 2380, 6379)
 
 # The limit for one block; a compiler on a busy machine takes the longest.
-BLOCK_TIME_MAX = 180
+BLOCK_TIME_MAX = 300
 # Output of background jobs may come late.
 LATE_OUTPUT_TIME_MAX = 30
 IN_OWN_NAMESPACES = "TUTORIAL_IN_OWN_NAMESPACES"
@@ -149,6 +152,9 @@ class TutorialTest(unittest.TestCase):
         missing = [package for program, package in NEEDED if shutil.which(program) is None]
         if missing:
             self.fail(f"the tutorial needs more: apt-get install {' '.join(missing)}")
+        if os.environ.get("CI") == "true" and shutil.which("chromium") is None:
+            self.fail(NO_BROWSER)
+        self.picture_count = 0
         self.pages = {page: page.read_text(encoding="utf-8") for page in pages_of(TUTORIAL)}
         if IN_OWN_NAMESPACES not in os.environ:
             self.assert_ports_are_free()
@@ -173,12 +179,34 @@ class TutorialTest(unittest.TestCase):
         self.transcript = folder / "transcript.txt"
         shell = Shell(folder, environment(folder / "prefix", folder))
         self.addCleanup(shell.end)
+        windows = Windows(folder)
+        self.addCleanup(windows.close)
+        has_browser = shutil.which("chromium") is not None
         for page, text in self.pages.items():
             for step in steps_of(text):
                 if step.file_name:
                     (shell.cwd / step.file_name).write_text(step.content, encoding="utf-8")
-                else:
+                elif not step.acts:
                     self.take(page.name, step, shell)
+                elif has_browser:
+                    self.act(page.name, step, windows)
+                else:
+                    with self.subTest(f"{page.name}:{step.line}"):
+                        self.skipTest(NO_BROWSER)
+        self.assertEqual(windows.errors(), [])
+
+    def act(self, page_name, step, windows):
+        begin = time.monotonic()
+        for act in step.acts:
+            try:
+                windows.perform(act)
+            except AssertionError as error:
+                self.fail(f"{page_name}:{act.line}: {act.person}: {error}")
+        pictures = BUILD / "screenshots"
+        pictures.mkdir(exist_ok=True)
+        self.picture_count += 1
+        windows.take_pictures(step.acts[0].person, pictures, f"project-{self.picture_count}")
+        print(f"{page_name}:{step.line}: {time.monotonic() - begin:.1f} s", flush=True)
 
     def take(self, page_name, step, shell):
         begin = time.monotonic()
@@ -214,12 +242,30 @@ class PageTest(unittest.TestCase):
         self.assertEqual((run.output_line, run.output), (7, ("a",)))
         self.assertEqual((save.file_name, save.content), ("b.yaml", "b: 1\n"))
 
+    def test_people_act_in_windows(self):
+        page = "\n".join(
+            ("```browser", "Anna opens http://127.0.0.1:8460/#lions")
+            + ('Anna writes "7" into "Your donation"', 'Ben sees "Anna 7 gold"', "```")
+        )
+        (step,) = steps_of(page)
+        self.assertEqual(
+            step.acts,
+            (
+                Act(2, "Anna", "opens", "http://127.0.0.1:8460/#lions"),
+                Act(3, "Anna", "writes", "7", "Your donation"),
+                Act(4, "Ben", "sees", "Anna 7 gold"),
+            ),
+        )
+
     def test_a_page_that_cannot_be_run_is_refused(self):
         for page, reason in (
             ("```text\na\n```", "line 2: an output without commands"),
             ("```sh\na\n```\n```text\na\n```\n```text\na\n```", "line 8: an output without"),
             ("See\n```yaml\na: 1\n```", "line 3: a file without a name"),
             ("```sh\na", "line 1: a block that does not end"),
+            ("```browser\nAnna jumps\n```", "line 2: nobody can do that in a window: Anna jumps"),
+            ('```browser\nAnna writes "a"\n```', "line 2: nobody can do that"),
+            ('```browser\nAnna opens "a"\n```', "line 2: nobody can do that"),
         ):
             with self.subTest(page), self.assertRaisesRegex(Unreadable, reason):
                 steps_of(page)
