@@ -66,9 +66,13 @@ class EpollServer {
   Result<void> answer(Flow& flow) {
     const auto input = flow.read();
     if (!input) return input.error();
-    const auto [taken_count, output] = answerer_.answer(*input);
+    const auto [taken_count, output, is_for_all] = answerer_.answer(*input);
     flow.keep(input->subspan(taken_count));
-    return output.empty() ? Result<void>() : flow.write(output);
+    if (output.empty()) return {};
+    if (!is_for_all) return flow.write(output);
+    // Those that have gone are noticed when they are read.
+    for (const auto& [each, owner] : flows_) static_cast<void>(each->write(output));
+    return {};
   }
 
   Epoll epoll_;

@@ -3,18 +3,14 @@
 // length. The mask is the same in every frame: neither end checks that it changes.
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <string>
 
 #include "net/stream.h"
-#include "tools/benchmarks/network/http_text.h"
 #include "tools/benchmarks/network/protocol.h"
+#include "tools/benchmarks/network/websocket_client.h"
 
 namespace corolane::bench {
 namespace {
-
-constexpr std::string_view upgrade =
-    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 
 constexpr std::byte final_binary{0x82};
 constexpr std::byte masked{0x80};
@@ -35,17 +31,14 @@ class WebSocketProtocol final : public Protocol {
   }
 
   void append_greeting(Bytes& out) override {
-    const auto bytes = net::bytes_of(upgrade);
+    const std::string request = websocket_request();
+    const auto bytes = net::bytes_of(request);
     out.insert(out.end(), bytes.begin(), bytes.end());
   }
 
   Result<std::size_t> take_greeting(std::span<const std::byte> input) override {
-    const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
-    const std::size_t size = http_message_size(text);
-    if (size > 0 && !text.starts_with("HTTP/1.1 101 ")) {
-      return Error(Code::internal, "the upgrade was answered with " + std::string(text));
-    }
-    is_greeted_ = size > 0;
+    const auto size = websocket_answer_size(input);
+    is_greeted_ = size && *size > 0;
     return size;
   }
   bool is_greeted() const override { return is_greeted_; }
