@@ -57,6 +57,7 @@ class Flow {
   // Called when the socket has become writable.
   Result<void> write_unsent();
   bool has_unsent() const { return !unsent_.empty(); }
+  int number() const { return socket_.number(); }
 
  private:
   Result<void> want_room(bool wanted);
