@@ -89,21 +89,26 @@ Bytes rpc_request(std::string_view method, std::chrono::microseconds time_left,
                   std::size_t payload_bytes) {
   EchoRequest message;
   message.set_payload(std::string(payload_bytes, 'p'));
-  const std::string payload = message.SerializeAsString();
+  return rpc_frame(method, time_left, message.SerializeAsString());
+}
+
+Bytes rpc_frame(std::string_view method, std::chrono::microseconds time_left,
+                std::string_view message) {
   Bytes frame;
-  append_header({.payload_size = static_cast<std::uint32_t>(payload.size()),
+  append_header({.payload_size = static_cast<std::uint32_t>(message.size()),
                  .type = rpc::FrameType::request,
                  .method_id = rpc::method_id(method),
                  .time = static_cast<std::uint32_t>(time_left.count())},
                 frame);
-  const auto bytes = net::bytes_of(payload);
+  const auto bytes = net::bytes_of(message);
   frame.insert(frame.end(), bytes.begin(), bytes.end());
   return frame;
 }
 
-void append_rpc_hello(Bytes& out, std::string_view token) {
+void append_rpc_hello(Bytes& out, std::string_view token, bool keeps_session) {
   rpc::Hello hello;
   hello.set_token(std::string(token));
+  hello.set_keeps_session(keeps_session);
   const std::string payload = hello.SerializeAsString();
   append_header({.payload_size = static_cast<std::uint32_t>(payload.size()),
                  .type = rpc::FrameType::hello,
