@@ -163,7 +163,8 @@ void select_peers(std::vector<Row>& rows, const std::vector<std::string>& names)
 
 Result<std::vector<Row>> choose_rows(const Command& command, const Options& options) {
   set_effort(options.quick ? command.quick_effort : command.effort);
-  auto rows = command.all_rows(options.programs);
+  const bool is_reduced = options.quick && command.quick_rows != nullptr;
+  auto rows = (is_reduced ? command.quick_rows : command.all_rows)(options.programs);
   if (!rows) return rows;
   if (auto selected = select_rows(*rows, options.rows); !selected) return selected.error();
   if (options.peers) select_peers(*rows, *options.peers);

@@ -29,6 +29,8 @@ struct Command {
   // Returns all rows in the order of the report, with the C++ peers of this build and the given
   // programs.
   Result<std::vector<Row>> (*all_rows)(const std::vector<ProgramPeer>& programs);
+  // The same for a quick run; null: all_rows.
+  Result<std::vector<Row>> (*quick_rows)(const std::vector<ProgramPeer>& programs) = nullptr;
 };
 
 // Adds a program to each row that it names, with the measure from `measure_of`.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The benchmarks as a user runs them: their output, and how they refuse invalid arguments.
 
-Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench, node_bench and
-scale_bench. No test depends on speed.
+Called with the paths of coroutine_bench, net_bench, rpc_bench, objects_bench, edge_bench,
+node_bench and scale_bench. No test depends on speed.
 """
 
 import json
@@ -14,7 +14,8 @@ import unittest
 from pathlib import Path
 
 COROUTINE_BENCH, NET_BENCH, RPC_BENCH = "coroutine_bench", "net_bench", "rpc_bench"
-OBJECTS_BENCH, NODE_BENCH, SCALE_BENCH = "objects_bench", "node_bench", "scale_bench"
+OBJECTS_BENCH, EDGE_BENCH = "objects_bench", "edge_bench"
+NODE_BENCH, SCALE_BENCH = "node_bench", "scale_bench"
 TOOLS_BENCH = Path(__file__).resolve().parents[3] / "tools/bench"
 
 
@@ -182,6 +183,30 @@ class ObjectsBenchTest(unittest.TestCase):
                 self.assertGreater(row["limit"], 0)
 
 
+class EdgeBenchTest(unittest.TestCase):
+    """The program of tools/bench edge: a node, and crowds of sessions beside it."""
+
+    def test_every_row_but_the_largest_measures_something(self):
+        rows = "--rows=^(idle/kernel|echo|publish|never_reading|login)"
+        process = run(EDGE_BENCH, "--quick", "--rounds=1", "--json", rows)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        found = {row["name"]: row for row in json.loads(process.stdout)["rows"]}
+        self.assertEqual(len(found), 8)
+        for name, row in found.items():
+            with self.subTest(row=name):
+                self.assertGreater(row["ours"], 0)
+                self.assertGreater(row["limit"], 0)
+
+    def test_the_memory_of_sessions_is_within_its_bar(self):
+        # Memory does not depend on speed.
+        process = run(EDGE_BENCH, "--quick", "--check", "--rows=^idle$")
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+
+    def test_a_quick_run_has_fewer_clients(self):
+        process = run(EDGE_BENCH, "--quick", "--rounds=1", "--rows=^publish$")
+        self.assertIn("publish: server CPU of a publication to 2,000 sessions", process.stderr)
+
+
 class NodeBenchTest(unittest.TestCase):
     """The program of tools/bench node: a node under observation."""
 
@@ -232,7 +257,7 @@ class ToolsBenchTest(unittest.TestCase):
 
     def test_invalid_arguments_are_refused_with_a_hint(self):
         for arguments, words in (
-            ((), "say what to measure: tools/bench coroutine, net, rpc, objects, node or scale"),
+            ((), "say what to measure: tools/bench coroutine, net, rpc, objects, edge, node or "),
             (("corutine",), "unknown subject 'corutine'; type tools/bench "),
             (("coroutine", "--fast"), "unknown argument '--fast'"),
             (("coroutine", "--rows"), "--rows needs a value"),
@@ -246,5 +271,6 @@ class ToolsBenchTest(unittest.TestCase):
 
 if __name__ == "__main__":
     COROUTINE_BENCH, NET_BENCH, RPC_BENCH = (sys.argv.pop(1) for _ in range(3))
-    OBJECTS_BENCH, NODE_BENCH, SCALE_BENCH = (sys.argv.pop(1) for _ in range(3))
+    OBJECTS_BENCH, EDGE_BENCH = (sys.argv.pop(1) for _ in range(2))
+    NODE_BENCH, SCALE_BENCH = (sys.argv.pop(1) for _ in range(2))
     unittest.main()
