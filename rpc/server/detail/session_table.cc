@@ -161,8 +161,7 @@ void SessionTable::install(const std::string& secret, const Principal& principal
   session->begin_waiting();
   session->is_announced_ = !principal.id.empty();
   session->has_begun_ = true;
-  by_number_.emplace(session->number(), session.get());
-  sessions_.emplace(secret, session);
+  add(secret, session);
   ++counts_.arrived_count;
   if (session->is_announced_) registry_->arrived(*session);
 }
@@ -222,6 +221,11 @@ SessionRecord SessionTable::depart(Session& session, const SessionClaim& claim) 
   return record;
 }
 
+void SessionTable::add(const std::string& secret, const std::shared_ptr<Session>& session) {
+  const auto added = sessions_.emplace(secret, session).first;
+  by_number_.emplace(session->number(), &added->second);
+}
+
 void SessionTable::make_room() {
   if (sessions_.size() < options_.count_max || waiting_.empty()) return;
   waiting_.front()->end(Error(Code::resource_exhausted, "newer sessions need the room"));
@@ -239,10 +243,9 @@ SessionTable::Found SessionTable::find_or_begin(std::string_view token,
     ++counts_.refused_count;
   }
   make_room();
-  std::string secret = net::random_text(secret_bytes);
+  const std::string secret = net::random_text(secret_bytes);
   std::shared_ptr<Session> session(new Session(*this, net::seed_or_random(0), secret, principal));
-  by_number_.emplace(session->number(), session.get());
-  sessions_.emplace(std::move(secret), session);
+  add(secret, session);
   session->begin_waiting();
   ++counts_.begun_count;
   return {.session = std::move(session), .is_resumed = false};
@@ -273,7 +276,7 @@ void SessionTable::settle(const Found& found, bool is_client_there) {
 
 std::shared_ptr<Session> SessionTable::find(std::uint64_t number) const {
   const auto found = by_number_.find(number);
-  return found == by_number_.end() ? nullptr : sessions_.at(found->second->secret_);
+  return found == by_number_.end() ? nullptr : *found->second;
 }
 
 std::string SessionTable::token_of(const Session& session) const {

@@ -120,6 +120,7 @@ class SessionTable {
   void install(const std::string& secret, const Principal& principal, const SessionRecord& record);
   void remember_end(const Session& session, const Error& reason);
   SessionRecord depart(Session& session, const SessionClaim& claim);
+  void add(const std::string& secret, const std::shared_ptr<Session>& session);
   void make_room();
   void push_news();
   void part();
@@ -127,7 +128,8 @@ class SessionTable {
   const SessionOptions options_;
   SessionRegistry* const registry_;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;  // By secret.
-  std::unordered_map<std::uint64_t, Session*> by_number_;
+  // Into `sessions_`: who is pushed to is found without its secret.
+  std::unordered_map<std::uint64_t, const std::shared_ptr<Session>*> by_number_;
   std::list<Session*> waiting_;  // Without a connection, the longest first.
   // On their way here, by secret and principal.
   std::unordered_map<std::string, std::shared_ptr<coroutine::Event>> arriving_;
