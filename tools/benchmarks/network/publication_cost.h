@@ -16,8 +16,8 @@ namespace corolane::bench {
 // have the message. They say it in either case.
 enum class Acknowledgements : std::uint8_t { are_excluded, are_included };
 
-// Nanoseconds for each client. The traffic has publications per second, and how long one takes,
-// from its request until the last client has read it.
+// Nanoseconds for each client, the median over publications. The traffic has publications per
+// second, and how long one takes, from its request until the last client has read it.
 Measure publication_cost(Serve serve, MakeTalk make_talk, std::size_t client_count,
                          Acknowledgements acknowledgements);
 
