@@ -193,7 +193,7 @@ EdgeRow login_row() {
 EdgeRow verification_row() {
   Row row{.info = {.name = "login/eddsa/verified",
                    .unit = "us",
-                   .operation = "the same",
+                   .operation = "the same login, beside the verification of its signature alone",
                    .limit_name = "OpenSSL verifies the signature",
                    .bar = {.bound = Bound::at_most}},
           .ours = with_signer(login_cost),
