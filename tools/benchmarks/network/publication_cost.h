@@ -3,6 +3,7 @@
 // have the message, divided by their number.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

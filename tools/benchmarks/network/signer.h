@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "coroutine/base/result.h"
 #include "tools/benchmarks/measurement.h"
