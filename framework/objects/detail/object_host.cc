@@ -349,7 +349,8 @@ Result<void> ObjectHost::make_ready(ObjectCell& cell, std::uint32_t failed_befor
     auto saved = save(cell, deadline);
     if (saved) return saved;
     return Error(saved.error().code(),
-                 "the change of an earlier call is not stored yet: " + saved.error().message());
+                 "the change of an earlier call is not stored yet: " + saved.error().message())
+        .with_retry_after(saved.error().retry_after());
   }
   // A call that waited during a failed activation shares its error.
   if (cell.failed_activation_count != failed_before) return *cell.activation_error;

@@ -80,7 +80,11 @@ Result<T> StoreGate::told(Result<T> result) {
   if (error.code() != Code::cancelled) ++statistics_.error_count;
   if (is_trouble(error.code())) note(error);
   Error own(code_for_callers(error.code()), text_for_callers(error));
-  if (error.retry_after() > 0ms) own = std::move(own).with_retry_after(error.retry_after());
+  // A store that is full is asked for room so often.
+  const auto retry_after = is_of_a_full_store(error)
+                               ? std::chrono::floor<std::chrono::milliseconds>(try_interval)
+                               : error.retry_after();
+  if (retry_after > 0ms) own = std::move(own).with_retry_after(retry_after);
   if (error.maybe_executed()) own = std::move(own).with_maybe_executed();
   return own;
 }
