@@ -220,8 +220,10 @@ Result<void> ObjectCell::deactivate(Deadline deadline, bool releases) {
       return {};
     }));
   }
-  // The next owner goes on with the outbox at once.
-  const bool has_calls_out = alarms_ != nullptr && !is_destroyed_ && alarms_->outbox.size() > 0;
+  // The next owner goes on with the outbox at once. One that is idle comes back at its own time.
+  const bool moves = !releases || type_.host().is_on_the_move(type_, partition_);
+  const bool has_calls_out =
+      moves && alarms_ != nullptr && !is_destroyed_ && alarms_->outbox.size() > 0;
   if (has_calls_out) {
     alarms_->outbox.set_leaving(true);
     mark_changed();
