@@ -197,8 +197,9 @@ export class Session implements LinkHost {
 
   // What is kept for the user may come again over another session. Otherwise notes its number.
   #hasReceivedKept(frame: Frame): boolean {
-    if (frame.extension.length === 0) return false;
+    if (frame.extension.length === 0 || groupOf(frame) !== 0) return false;
     const kept = readPushExtension(frame.extension);
+    if (kept.mailbox === 0n) return false;
     const last = kept.mailbox === this.#receivedKept.mailbox ? this.#receivedKept.number : 0n;
     if (kept.number <= last) return true;
     this.#receivedKept = kept;

@@ -146,7 +146,7 @@ function readAny(bytes: Uint8Array): ErrorDetail {
   return any;
 }
 
-/** The number of a push that is kept for the user, in a mailbox. */
+/** The number of a push that is kept for the user, in a mailbox; 0n: it says nothing. */
 export interface KeptPush {
   mailbox: bigint;
   number: bigint;
@@ -154,10 +154,14 @@ export interface KeptPush {
 
 export function readPushExtension(bytes: Uint8Array): KeptPush {
   const kept: KeptPush = { mailbox: 0n, number: 0n };
-  readFields(bytes, {
-    1: (reader) => (kept.mailbox = BigInt(reader.fixed64())),
-    2: (reader) => (kept.number = BigInt(reader.uint64())),
-  });
+  try {
+    readFields(bytes, {
+      1: (reader) => (kept.mailbox = BigInt(reader.fixed64())),
+      2: (reader) => (kept.number = BigInt(reader.uint64())),
+    });
+  } catch {
+    kept.mailbox = 0n;
+  }
   return kept;
 }
 

@@ -94,8 +94,16 @@ test("what is kept for the user comes once over all sessions", async () => {
   // The page has logged in as another user.
   pushKept(1, 9n, 3);
   pushKept(2, 9n, 3);
+  // An extension that says nothing of a mailbox.
+  const withExtension = (id: number, text: string, extension: Uint8Array) =>
+    server.link.send(FrameType.push, { id, method: replyType, message: message(text), extension });
+  withExtension(3, "later", new BinaryWriter().tag(7, WireType.Varint).uint64(1).finish());
+  withExtension(4, "broken", new Uint8Array([0x09, 1]));
   await settled();
-  assert.deepEqual(seen, ["7-1", "7-4", "gap", "7-5", "not kept", "gap", "9-3"]);
+  assert.deepEqual(seen, [
+    ...["7-1", "7-4", "gap", "7-5", "not kept", "gap", "9-3"],
+    ...["later", "broken"],
+  ]);
 });
 
 test("what cannot be read is a gap", async () => {
