@@ -74,7 +74,8 @@ SIMULATED_TEST(GuildTest, EachDonationCountsOnceUnderFaults, .length = 20s)(Simu
       GuildClient guild(cluster.router(player), "lions");
       while (!run.is_ending()) {
         ++asked;
-        ASSERT_TRUE(guild.donate(donation(1)));
+        const auto donated = guild.donate(donation(1));
+        ASSERT_TRUE(donated) << donated;
         ++told;
         if (!corolane::coroutine::sleep_for(100ms)) return;
       }

@@ -52,10 +52,18 @@ function showMain(id) {
 }
 
 // The address of the page names the guild: #lions.
+function guildName() {
+  try {
+    return decodeURIComponent(location.hash.slice(1)) || "lions";
+  } catch {
+    return "lions";
+  }
+}
+
 function enterGuild() {
   visit.abort();
   visit = new AbortController();
-  const name = decodeURIComponent(location.hash.slice(1)) || "lions";
+  const name = guildName();
   for (const link of document.querySelectorAll("nav a")) {
     if (link.textContent === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -74,8 +82,9 @@ async function follow(name, signal) {
   const guild = createClient(Guild, connection.object(name));
   while (!signal.aborted) {
     try {
-      const followed = await guilds.follow({ guild: name }, { signal });
-      show(followed.state);
+      // Not given up with the visit: the loop below leaves the group.
+      const followed = await guilds.follow({ guild: name });
+      if (!signal.aborted) show(followed.state);
       for await (const news of connection.follow(LookReply, followed, { signal })) {
         // At a gap the page has missed something, so it looks at the whole guild.
         show(news.isGap ? await guild.look({}, { signal }) : news.message);
