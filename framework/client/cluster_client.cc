@@ -2,11 +2,14 @@
 #include "framework/client/cluster_client.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "coroutine/task.h"
 #include "framework/routing/detail/receive_stream.h"
+#include "net/crypto.h"
 #include "rpc/call_scope.h"
 
 namespace corolane::framework {
@@ -21,11 +24,26 @@ bool passes(const Error& error) {
     case Code::aborted:
     case Code::cancelled:  // By a node that is stopping; there is no other canceller.
     case Code::deadline_exceeded:
-    case Code::resource_exhausted:
       return true;
+    case Code::resource_exhausted:
+      // Other limits, such as that of a message, do not go away by themselves.
+      return error.retry_after() > std::chrono::milliseconds(0);
     default:
       return false;
   }
+}
+
+// Clients with the same requester share the names of their callers.
+std::string caller_of(const ClusterClient::Options& options) {
+  if (options.connection.requester.empty()) return options.caller;
+  std::string caller = options.caller + '-';
+  constexpr std::size_t random_bytes = 8;
+  for (const char byte : net::random_text(random_bytes)) {
+    constexpr const char* digits = "0123456789abcdef";
+    const auto number = static_cast<unsigned char>(byte);
+    caller += {digits[number / 16], digits[number % 16]};
+  }
+  return caller;
 }
 
 rpc::Client::Options with_sink(rpc::Client::Options options, rpc::PushSink& sink,
@@ -50,7 +68,7 @@ class ClusterClient::RequestName {
     auto& free = client.free_callers_;
     if (free.empty()) {
       const std::size_t number = ++client.caller_count_;
-      caller_ = client.options_.caller;
+      caller_ = client.caller_;
       if (number > 1) caller_ += '/' + std::to_string(number);
     } else {
       caller_ = std::move(free.back());
@@ -72,6 +90,8 @@ class ClusterClient::RequestName {
 ClusterClient::ClusterClient(net::Network& network, std::vector<net::HostPort> servers,
                              Options options)
     : options_(std::move(options)),
+      has_several_servers_(servers.size() > 1),
+      caller_(caller_of(options_)),
       inbox_([this](std::uint32_t group) { client_.unfollow(group); }, options_.connection.pushes),
       client_(network, std::move(servers),
               with_sink(options_.connection, inbox_, options_.keeps_session)) {
@@ -81,8 +101,9 @@ ClusterClient::ClusterClient(net::Network& network, std::vector<net::HostPort> s
 }
 
 void ClusterClient::close() {
+  closed_.set();
   client_.close();
-  inbox_.end(Error(Code::unavailable, "the client was closed"));
+  inbox_.close();
 }
 
 Result<void> ClusterClient::call(const rpc::Method& method, const std::string& id,
@@ -150,22 +171,29 @@ Result<void> ClusterClient::notify(const rpc::Method& method, const std::string&
   return client_.notify(method, request, own);
 }
 
-Result<void> ClusterClient::call_until_final(const Call& call, std::vector<Code>& errors,
-                                             const Attempt& attempt) {
+bool ClusterClient::may_repeat(const Call& call, const Error& error) const {
+  if (!passes(error) || closed_.is_set() || coroutine::is_cancelled()) return false;
   const rpc::Method& method = call.method;
   const bool is_repeatable =
       call.has_request_id || (!method.server_streaming && (method.idempotent || method.read_only));
+  if (!is_repeatable && !error.not_executed()) return false;
+  // An object with no room for one more caller asks for a delay of minutes.
+  return Deadline::after(error.retry_after()) < call.deadline;
+}
+
+Result<void> ClusterClient::call_until_final(const Call& call, std::vector<Code>& errors,
+                                             const Attempt& attempt) {
+  std::optional<Error> failure;  // Of all attempts so far.
   std::uint64_t failing_connection = 0;
   TimePoint failing_since;
+  Duration failing_time_max = options_.failing_time_max;
   for (Duration delay = options_.retry_delay_min;;
        delay = std::min(delay * 2, options_.retry_delay_max)) {
     auto result = attempt();
-    if (result || !passes(result.error())) return result;
-    const Error& error = result.error();
-    if (!is_repeatable && !error.not_executed()) return result;
-    // An object with no room for one more caller asks for a delay of minutes.
-    const Duration wanted_delay = error.retry_after();
-    if (coroutine::is_cancelled() || Deadline::after(wanted_delay) >= call.deadline) return result;
+    if (result) return result;
+    const Error error = result.error();
+    failure = failure ? std::move(result.error()).with_attempt(*failure) : error;
+    if (!may_repeat(call, error)) return *failure;
     errors.push_back(error.code());
 
     const std::uint64_t connection = client_.statistics().connect_count;
@@ -173,12 +201,21 @@ Result<void> ClusterClient::call_until_final(const Call& call, std::vector<Code>
       failing_connection = connection;
       failing_since = now();
     }
-    // A handler that takes too long is no reason to leave its server.
-    const bool is_late = client_.is_connected() && error.code() == Code::deadline_exceeded;
-    if (!is_late && now() - failing_since >= options_.failing_time_max) client_.leave_server();
+    // Only this says that the server does not reach the owner. Overload, a late handler or a cycle
+    // of calls is no reason to leave.
+    if (has_several_servers_ && error.code() == Code::unavailable &&
+        now() - failing_since >= failing_time_max) {
+      client_.leave_server();
+      failing_time_max *= 2;
+    }
 
-    const Deadline next = Deadline::after(std::max(delay, wanted_delay));
-    if (auto slept = coroutine::sleep_until(earlier(next, call.deadline)); !slept) return slept;
+    const Deadline next = Deadline::after(std::max<Duration>(delay, error.retry_after()));
+    if (next >= call.deadline) return *failure;
+    auto closed = closed_.wait(next);
+    if (closed) return Error(Code::unavailable, "the client was closed").with_attempt(*failure);
+    if (closed.error().code() != Code::deadline_exceeded) {
+      return std::move(closed.error()).with_attempt(*failure);
+    }
   }
 }
 

@@ -20,6 +20,8 @@
 // its deadline, and takes effect once. A call of a service is repeated when it has certainly not
 // been executed, or is idempotent (rpc/client/client.h).
 //
+// A client is of one user: a call that is repeated after another login would become that user's.
+//
 // Any number of tasks use it at the same time. It belongs to one scheduler's thread.
 #pragma once
 
@@ -33,6 +35,7 @@
 #include "coroutine/base/clock.h"
 #include "coroutine/base/deadline.h"
 #include "coroutine/base/result.h"
+#include "coroutine/sync/event.h"
 #include "framework/client/call_observer.h"
 #include "framework/client/detail/push_inbox.h"
 #include "framework/client/pushes.h"
@@ -57,13 +60,14 @@ class ClusterClient final : public Router {
     Duration patience = std::chrono::seconds(60);
     Duration retry_delay_min = std::chrono::milliseconds(5);  // Doubled each time.
     Duration retry_delay_max = std::chrono::milliseconds(100);
-    // A server through which a call of an object has failed for so long is left for the next one.
+    // A server through which a call of an object has failed with unavailable for so long is left
+    // for the next one; by that call again after twice the time, and so on.
     Duration failing_time_max = std::chrono::seconds(2);
     // Without request ids, a call that may have been executed is repeated only when its method is
     // idempotent or read_only.
     bool has_request_ids = true;
-    // Names it in request ids and records. All its calls are told from those of other clients
-    // anyhow, so the name matters to readers only.
+    // Names it in request ids and records; at most 32 bytes. All its calls are told from those of
+    // other clients anyhow, so the name matters to readers only.
     std::string caller = "client";
     // Sees each call of an object that is neither one-way nor replies with a stream; outlives the
     // client.
@@ -76,9 +80,9 @@ class ClusterClient final : public Router {
   ClusterClient(net::Network& network, std::vector<net::HostPort> servers)
       : ClusterClient(network, std::move(servers), Options{}) {}
   ClusterClient(net::Network& network, std::vector<net::HostPort> servers, Options options);
-  // Suspends until its own task has ended. No task may be inside a call, which is checked: close()
-  // and join the callers first.
-  ~ClusterClient() = default;
+  // Closes, and suspends until its own task has ended. No task may be inside a call, which is
+  // checked: close() and join the callers first.
+  ~ClusterClient() { close(); }
 
   // Clients of services are made from it: ChessClient(cluster).
   operator rpc::Client&() { return client_; }  // NOLINT(google-explicit-constructor)
@@ -128,8 +132,13 @@ class ClusterClient final : public Router {
   Deadline deadline_of(const rpc::CallOptions& options) const;
   Result<void> call_until_final(const Call& call, std::vector<Code>& errors,
                                 const Attempt& attempt);
+  // Whether the call may be made again after an attempt that has failed so.
+  bool may_repeat(const Call& call, const Error& error) const;
 
   const Options options_;
+  const bool has_several_servers_;
+  const std::string caller_;  // On the wire.
+  coroutine::Event closed_{"the end of a client"};
   // An object remembers the last call of each caller only. So calls that overlap have callers of
   // their own, as few as possible.
   std::vector<std::string> free_callers_;

@@ -50,7 +50,9 @@ class Pushes {
   // unavailable when the client was closed; the error with which the server has ended the session,
   // or unimplemented when it keeps none; failed_precondition when the client keeps none. For a
   // group also: the error with which it has ended; aborted when the session is a new one or the
-  // group was given up, since it was followed too late; failed_precondition when it has a reader.
+  // group was given up, since it was followed too late; failed_precondition when it has a reader;
+  // invalid_argument when its messages are of another type. A gap may hide the end of a group:
+  // after one, see whether it still goes on.
   Result<Pushed<T>> next(Deadline deadline) {
     auto bytes = reader_.next(deadline);
     if (!bytes) return std::move(bytes.error());

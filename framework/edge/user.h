@@ -67,7 +67,8 @@ class User {
   // The same, but it succeeds once the message is stored. It is kept until the clients of all
   // sessions have acknowledged it, or were told that it is lost, and comes first in each session
   // that begins before any has. So it survives the crash of any node. A client gets it once, as
-  // long as it lives: when its node crashes with the acknowledgement, what comes again is ignored.
+  // long as it lives and is of that user: when its node crashes with the acknowledgement, what
+  // comes again is ignored.
   // May be called by outbox(), with a stored change.
   Result<void> push_for_good(const google::protobuf::MessageLite& message,
                              const rpc::CallOptions& options = {});

@@ -52,7 +52,7 @@ struct Push {
 class PushSink {
  public:
   // Each push of a session comes once, in order; and what is kept for a user comes once over all
-  // sessions of a client.
+  // sessions, as long as the client is of that user.
   virtual void on_push(const Push& push) = 0;
   // So many pushes are lost, of any group or none, the end of a group among them: the client was
   // away for too long, or reads too slowly.
@@ -69,7 +69,8 @@ class PushSink {
     static_cast<void>(reason);
   }
   // There is a connection: with the session of the last one, or with a new one, whose pushes begin
-  // at 1; what was pushed meanwhile over the former session is lost.
+  // at 1; what was pushed meanwhile over the former session is lost, and calls that a former
+  // server still serves fail with aborted.
   virtual void on_session(bool is_resumed) = 0;
   // The client does not connect any more by itself: the server has ended the session, or refuses
   // it. A later call tries again.

@@ -15,9 +15,18 @@ Error given_up() {
   return Error(Code::aborted, "the group was given up, since it was followed too late, or left");
 }
 
+Error of_another_type() {
+  return Error(Code::invalid_argument, "what the group publishes is of another type");
+}
+
 }  // namespace
 
-PushInbox::~PushInbox() { end(Error(Code::unavailable, "the client was closed")); }
+PushInbox::~PushInbox() { close(); }
+
+void PushInbox::close() {
+  if (std::exchange(is_closed_, true)) return;
+  end(Error(Code::unavailable, "the client was closed"));
+}
 
 PushReader PushInbox::pushes(std::uint64_t type) {
   auto state = std::make_unique<State>(0, type);
@@ -45,9 +54,13 @@ PushReader PushInbox::follow(std::uint32_t group, std::uint64_t type) {
     if (early != unclaimed_.end()) {
       std::unique_ptr<State> found = std::move(*early);
       unclaimed_.erase(early);
-      if (found->type == 0 || found->type == type) state = std::move(found);
-      // Otherwise the next message says that it is not of that type.
-      state->type = type;
+      if (found->type != 0 && found->type != type) {
+        state->queue.end(of_another_type());
+        if (!found->queue.has_ended()) give_up(group);
+      } else {
+        state = std::move(found);
+        state->type = type;
+      }
     }
     if (!state->queue.has_ended()) {
       state->inbox = this;
@@ -83,7 +96,7 @@ void PushInbox::take_news(std::uint32_t group, std::uint64_t type, PushQueue::It
   State& state = state_of(group);
   if (item && state.type == 0) state.type = type;
   if (item && state.type != type) {
-    state.queue.end(Error(Code::invalid_argument, "what the group publishes is of another type"));
+    state.queue.end(of_another_type());
     return;
   }
   state.queue.add(std::move(item));
@@ -104,7 +117,12 @@ void PushInbox::give_up_oldest() {
   };
   while (unclaimed_.size() > 1 && is_full()) {
     const State& oldest = *unclaimed_.front();
-    if (!oldest.queue.has_ended()) give_up(oldest.group);
+    // Also one that has ended is not followed any more.
+    if (oldest.queue.has_ended()) {
+      left_.insert(oldest.group);
+    } else {
+      give_up(oldest.group);
+    }
     unclaimed_.pop_front();
   }
 }
@@ -148,6 +166,7 @@ void PushInbox::on_group_end(std::uint32_t group, const Error& reason) {
 
 void PushInbox::on_session(bool is_resumed) {
   if (beside_ != nullptr) beside_->on_session(is_resumed);
+  if (is_closed_) return;
   end_.reset();
   if (is_resumed) return;
   lose_groups(former_session());

@@ -38,6 +38,8 @@ class PushInbox final : public rpc::PushSink {
   PushReader follow(std::uint32_t group, std::uint64_t type);
   // Ends all readers, and those to come until there is another session.
   void end(const Error& reason);
+  // The same for ever, with unavailable.
+  void close();
 
   void on_push(const rpc::Push& push) override;
   void on_repeated(std::uint64_t number) override;
@@ -68,6 +70,7 @@ class PushInbox final : public rpc::PushSink {
   // Groups that were left or given up, and that the server has not ended yet.
   std::unordered_set<std::uint32_t> left_;
   bool had_session_ = false;
+  bool is_closed_ = false;
   std::optional<Error> end_;
 };
 

@@ -67,9 +67,13 @@ void Client::Impl::close() {
   tasks_.cancel();
   waiting_.pulse();
   if (current_ != nullptr) current_->end(*closed_);
+  end_old(*closed_);
+}
+
+void Client::Impl::end_old(const Error& reason) {
   std::vector<detail::ClientConnection*> old;
   for (const auto& connection : old_) old.push_back(connection.get());
-  for (detail::ClientConnection* const connection : old) connection->end(*closed_);
+  for (detail::ClientConnection* const connection : old) connection->end(reason);
 }
 
 Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {
@@ -218,6 +222,10 @@ void Client::Impl::opened(detail::ClientConnection& connection) {
   if (!connection.is_resumed()) {
     received_push_ = 0;
     unfollowed_.clear();
+    // Their replies may name groups of the former session, and numbers begin anew.
+    if (!session_.empty()) {
+      end_old(Error(Code::aborted, "the session of the call is lost: another one has begun"));
+    }
   }
   session_ = connection.session();
   for (const std::uint32_t group : unfollowed_) connection.unfollow(group);

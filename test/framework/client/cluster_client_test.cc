@@ -182,6 +182,29 @@ TEST_F(ClusterClientTest, ACallWithoutARequestIdIsRepeatedOnlyWhereThatIsSafe) {
   EXPECT_TRUE(getting.join(Deadline::never())) << "it only reads";
 }
 
+TEST_F(ClusterClientTest, AMessageThatIsTooLargeIsNotTriedAgain) {
+  const TimePoint start = now();
+  const std::string large(200'000, 'x');
+  EXPECT_THAT(test::RoomClient(*client_, "lobby").say(test::say_request(large)),
+              fails_with(Code::resource_exhausted));
+  EXPECT_LT(now() - start, 100ms);
+  EXPECT_THAT(notes_.errors, IsEmpty());
+}
+
+TEST_F(ClusterClientTest, AnErrorSaysWhatIsKnownOfAllAttempts) {
+  auto adding = coroutine::spawn("add", [&] {
+    return CounterClient(*client_, "x")
+        .add(add_request(1, 100ms), {.deadline = Deadline::after(2s)});
+  });
+  ASSERT_TRUE(coroutine::sleep_for(50ms));
+  network_.set_host(servers().front().host, {.refuses = true});
+  network_.reset_all();
+  const auto added = adding.join(Deadline::never());
+  ASSERT_FALSE(added);
+  EXPECT_TRUE(added.error().maybe_executed()) << "by the first attempt";
+  EXPECT_FALSE(added.error().not_executed());
+}
+
 TEST_F(ClusterClientTest, ACallThatIsOneWayIsSentOnce) {
   CounterClient counter(*client_, "x");
   ASSERT_TRUE(counter.add_quietly(add_request(3)));
@@ -224,9 +247,12 @@ TEST_F(ClusterClientTest, ClosingEndsCallsAndReaders) {
   auto pushes = client_->pushes<test::RoomEvent>();
   auto reading = coroutine::spawn("read", [&] { return pushes.next(Deadline::never()); });
   ASSERT_TRUE(coroutine::sleep_for(100ms));
+  const TimePoint start = now();
   client_->close();
   EXPECT_THAT(calling.join(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(reading.join(Deadline::never()), fails_with(Code::unavailable));
+  EXPECT_THAT(CounterClient(*client_, "x").get({}), fails_with(Code::unavailable));
+  EXPECT_EQ(now(), start) << "nothing is tried again";
 }
 
 }  // namespace

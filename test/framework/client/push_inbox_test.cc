@@ -166,6 +166,17 @@ TEST_F(PushInboxTest, TheOldestGroupThatNobodyFollowsIsGivenUp) {
   EXPECT_THAT(take_all(second), ElementsAre(1));
 }
 
+TEST_F(PushInboxTest, AGroupThatHasEndedIsForgottenWithTheOldest) {
+  push(1, 1);
+  inbox_->on_group_end(1, Error(Code::not_found, "closed"));
+  for (std::uint32_t group = 2; group <= PushInbox::unclaimed_count_max + 1; ++group) {
+    push(1, group);
+  }
+  EXPECT_THAT(unfollowed_, IsEmpty());
+  auto first = follow(1);
+  EXPECT_THAT(first.next(Deadline::never()), fails_with(Code::aborted));
+}
+
 TEST_F(PushInboxTest, AReaderThatGoesLeavesItsGroup) {
   {
     auto one = follow(1);
@@ -191,7 +202,7 @@ TEST_F(PushInboxTest, AGroupHasOneReaderOfItsType) {
   EXPECT_THAT(wrong.next(Deadline::never()), fails_with(Code::invalid_argument));
   push(1, 3);
   auto wrong_and_late = follow<test::RoomEvent>(3);
-  push(2, 3);
+  EXPECT_THAT(unfollowed_, ElementsAre(3));
   EXPECT_THAT(wrong_and_late.next(Deadline::never()), fails_with(Code::invalid_argument));
   auto none = follow(0);
   EXPECT_THAT(none.next(Deadline::never()), fails_with(Code::invalid_argument));
@@ -240,6 +251,12 @@ TEST_F(PushInboxTest, ReadersMayOutliveTheirClient) {
   EXPECT_THAT(take_all(group), ElementsAre(1));
   EXPECT_THAT(group.next(Deadline::never()), fails_with(Code::unavailable));
   EXPECT_THAT(unfollowed_, IsEmpty());
+}
+
+TEST_F(PushInboxTest, NoSessionOpensItAfterItWasClosed) {
+  inbox_->close();
+  inbox_->on_session(false);
+  EXPECT_THAT(pushes().next(Deadline::never()), fails_with(Code::unavailable));
 }
 
 }  // namespace
