@@ -93,7 +93,9 @@ class ClusterClient final : public Router {
     return Pushes<T>(inbox_.pushes(rpc::Push::type_of(T::default_instance())));
   }
   // The news of a group that a reply has named (framework/edge/follow.h). Never suspends. A number
-  // is one of the present session, so follow before the task that has the reply suspends again.
+  // is one of the present session, so follow before the task that has the reply suspends again. One
+  // that a former server names after another session has begun is of no use: its reader may wait
+  // for nothing, or get the news of another group.
   // What has come before is kept: 256 messages, or a mebibyte, of all groups that have no reader
   // yet. The group is left when its reader is destroyed.
   template <typename T>

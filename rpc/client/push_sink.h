@@ -69,8 +69,7 @@ class PushSink {
     static_cast<void>(reason);
   }
   // There is a connection: with the session of the last one, or with a new one, whose pushes begin
-  // at 1; what was pushed meanwhile over the former session is lost, and calls that a former
-  // server still serves fail with aborted.
+  // at 1; what was pushed meanwhile over the former session is lost.
   virtual void on_session(bool is_resumed) = 0;
   // The client does not connect any more by itself: the server has ended the session, or refuses
   // it. A later call tries again.

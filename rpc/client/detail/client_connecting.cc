@@ -222,10 +222,6 @@ void Client::Impl::opened(detail::ClientConnection& connection) {
   if (!connection.is_resumed()) {
     received_push_ = 0;
     unfollowed_.clear();
-    // Their replies may name groups of the former session, and numbers begin anew.
-    if (!session_.empty()) {
-      end_old(Error(Code::aborted, "the session of the call is lost: another one has begun"));
-    }
   }
   session_ = connection.session();
   for (const std::uint32_t group : unfollowed_) connection.unfollow(group);

@@ -128,7 +128,7 @@ class SessionTable {
   const SessionOptions options_;
   SessionRegistry* const registry_;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;  // By secret.
-  // Into `sessions_`: who is pushed to is found without its secret.
+  // Into `sessions_`: a push finds its session without the secret.
   std::unordered_map<std::uint64_t, const std::shared_ptr<Session>*> by_number_;
   std::list<Session*> waiting_;  // Without a connection, the longest first.
   // On their way here, by secret and principal.

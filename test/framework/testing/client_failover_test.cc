@@ -175,40 +175,6 @@ TEST_F(ClientFailoverTest, AServerThatIsLeftAnswersTheCallsThatItHas) {
   }));
 }
 
-// Its reply might name a group of the former session.
-TEST_F(ClientFailoverTest, CallsOfAFormerSessionEndWhenAnotherBegins) {
-  start({.seed = 5, .nodes = 2});
-  // The client goes from one node to the one that has its user, and these cannot reach each other.
-  const std::size_t next = cluster_->owner_of("corolane.framework.User", "ann").value_or(0);
-  const std::size_t first = 1 - next;
-  std::string id = "0";
-  while (cluster_->owner_of("corolane.test.Counter", id) != first) {
-    id = std::to_string(std::stoi(id) + 1);
-  }
-  EXPECT_TRUE(cluster_->run("ann", [&] {
-    ClusterClient::Options options{
-        .connection = {.token = [] { return Result<std::string>("ann"); }, .random_seed = 2},
-        .has_request_ids = false,
-        .clock = now};
-    ClusterClient ann(cluster_->network(), {cluster_->servers()[first], cluster_->servers()[next]},
-                      options);
-    auto pushes = ann.pushes<test::CounterReply>();
-    ASSERT_TRUE(ann.wait_until_connected(Deadline::after(5s)));
-    auto slow = coroutine::spawn(
-        "slow", [&] { return test::CounterClient(ann, id).add(test::add_request(1, 8s)); });
-    ASSERT_TRUE(coroutine::sleep_for(100ms));
-    cluster_->partition({0}, {1});
-    static_cast<rpc::Client&>(ann).leave_server();
-    const auto begun = pushes.next(Deadline::after(6s));
-    ASSERT_TRUE(begun) << begun;
-    EXPECT_TRUE(begun->is_gap());
-    const auto added = slow.join(Deadline::never());
-    ASSERT_THAT(added, test::fails_with(Code::aborted));
-    EXPECT_TRUE(added.error().maybe_executed());
-    cluster_->heal();
-  }));
-}
-
 TEST_F(ClientFailoverTest, ASessionComesAlongWhenItsServerIsLeft) {
   start({.seed = 4, .nodes = 3});
   EXPECT_TRUE(cluster_->run("ann", [&] {
