@@ -27,7 +27,7 @@ namespace corolane::framework {
 struct CallRecord {
   const rpc::Method* method;
   std::string_view object;
-  // Of its request id: calls with the same caller come one after the other.
+  // The caller of its request id makes one call after the other.
   std::string_view caller;
   std::uint64_t sequence = 0;  // 0: it had no request id.
   TimePoint begin;

@@ -15,8 +15,8 @@
 namespace corolane::framework {
 namespace {
 
-// Transient failures: another server, or a later attempt, may succeed. What a handler has decided
-// is final.
+// Transient failures: another server, or a later attempt, may succeed. The decision of a handler is
+// final.
 bool passes(const Error& error) {
   if (error.is_from_handler()) return false;
   switch (error.code()) {
@@ -183,7 +183,7 @@ bool ClusterClient::may_repeat(const Call& call, const Error& error) const {
 
 Result<void> ClusterClient::call_until_final(const Call& call, std::vector<Code>& errors,
                                              const Attempt& attempt) {
-  std::optional<Error> failure;  // Of all attempts so far.
+  std::optional<Error> failure;  // Has the marks of all attempts so far.
   std::uint64_t failing_connection = 0;
   TimePoint failing_since;
   Duration failing_time_max = options_.failing_time_max;

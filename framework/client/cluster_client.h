@@ -87,17 +87,17 @@ class ClusterClient final : public Router {
   // Clients of services are made from it: ChessClient(cluster).
   operator rpc::Client&() { return client_; }  // NOLINT(google-explicit-constructor)
 
-  // What the session is pushed from now on, of that type. Never suspends.
+  // Reads the messages of that type that the session is pushed from now on. Never suspends.
   template <typename T>
   Pushes<T> pushes() {
     return Pushes<T>(inbox_.pushes(rpc::Push::type_of(T::default_instance())));
   }
-  // The news of a group that a reply has named (framework/edge/follow.h). Never suspends. A number
-  // is one of the present session, so follow before the task that has the reply suspends again. One
-  // that a former server names after another session has begun is of no use: its reader may wait
-  // for nothing, or get the news of another group.
-  // What has come before is kept: 256 messages, or a mebibyte, of all groups that have no reader
-  // yet. The group is left when its reader is destroyed.
+  // Reads the news of a group that a reply has named (framework/edge/follow.h). Never suspends. A
+  // number is one of the present session, so follow before the task that has the reply suspends
+  // again. One that a former server names after another session has begun is of no use: its reader
+  // may wait for nothing, or get the news of another group. News that come before a group has a
+  // reader are kept: 256 messages, or a mebibyte, of all such groups together. The group is left
+  // when its reader is destroyed.
   template <typename T>
   Pushes<T> follow(std::uint32_t group) {
     return Pushes<T>(inbox_.follow(group, rpc::Push::type_of(T::default_instance())));
@@ -113,7 +113,7 @@ class ClusterClient final : public Router {
   // suspends.
   void close();
 
-  // What clients of objects call. All suspend, and fail as Router says.
+  // The calls of typed clients of objects. All suspend, and fail as Router says.
   Result<void> call(const rpc::Method& method, const std::string& id,
                     const google::protobuf::Message& request, google::protobuf::Message& reply,
                     const rpc::CallOptions& options) override;

@@ -64,7 +64,7 @@ class PushInbox final : public rpc::PushSink {
 
   std::function<void(std::uint32_t)> unfollow_;
   rpc::PushSink* const beside_;
-  std::unordered_set<State*> readers_;  // Of the session itself.
+  std::unordered_set<State*> readers_;  // They read what is pushed to the session itself.
   std::unordered_map<std::uint32_t, State*> groups_;
   std::deque<std::unique_ptr<State>> unclaimed_;  // Groups without a reader, the oldest first.
   // Groups that were left or given up, and that the server has not ended yet.

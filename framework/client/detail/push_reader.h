@@ -28,7 +28,7 @@ class PushQueue {
   // When there is no room, the oldest messages make it, and a gap takes their place. A gap right
   // behind another one is the same.
   void add(Item item);
-  // What is queued is still read.
+  // Nothing is added any more; the reader still gets what waits for it.
   void end(Error reason);
   bool has_ended() const { return end_.has_value(); }
   Result<Item> next(Deadline deadline);

@@ -67,13 +67,9 @@ void Client::Impl::close() {
   tasks_.cancel();
   waiting_.pulse();
   if (current_ != nullptr) current_->end(*closed_);
-  end_old(*closed_);
-}
-
-void Client::Impl::end_old(const Error& reason) {
   std::vector<detail::ClientConnection*> old;
   for (const auto& connection : old_) old.push_back(connection.get());
-  for (detail::ClientConnection* const connection : old) connection->end(reason);
+  for (detail::ClientConnection* const connection : old) connection->end(*closed_);
 }
 
 Result<detail::ClientConnection*> Client::Impl::connection(Deadline deadline) {

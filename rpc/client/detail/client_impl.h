@@ -101,8 +101,6 @@ class Client::Impl final : private detail::ClientConnection::Host {
   void over(detail::ClientConnection& connection) override;
   void pushed(detail::ClientConnection& connection, const Frame& frame) override;
 
-  // Ends the calls of connections that take no new ones.
-  void end_old(const Error& reason);
   void push_news(const Frame& frame);
   bool has_received_kept(std::string_view extension);
 
