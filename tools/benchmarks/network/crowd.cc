@@ -223,8 +223,10 @@ Result<DistantCrowd> DistantCrowd::start(std::uint16_t port, const MakeTalk& mak
 }
 
 Result<void> DistantCrowd::ask(std::string_view command) {
-  if (auto asked = process_.write_line(command); !asked) return asked;
-  return hear();
+  const auto asked = process_.write_line(command);
+  // A crowd that has ended no longer reads, and its last line says why.
+  auto heard = hear();
+  return heard ? asked : heard;
 }
 
 Result<void> DistantCrowd::hear() {
