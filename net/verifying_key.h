@@ -5,7 +5,7 @@
 //   if (!key) return std::move(key.error()).with_context(path);
 //   if (!key->has_signed(text, signature)) return Error(Code::unauthenticated, "not signed by us");
 //
-// A key has one algorithm, and no text can make it use another. OpenSSL computes.
+// A key has one algorithm, and no text can make it use another. OpenSSL and libsodium compute.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class VerifyingKey {
 
   Algorithm algorithm() const { return algorithm_; }
   // Whether the owner of the key has made this signature of `text`. Does not suspend; takes about
-  // 1 us for a secret, 30 us for RSA, and 100 us for the others.
+  // 1 us for a secret, 30 us for RSA, 70 us for Ed25519, and 100 us for P-256.
   bool has_signed(std::string_view text, std::string_view signature) const;
 
  private:

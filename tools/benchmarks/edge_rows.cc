@@ -194,7 +194,7 @@ EdgeRow verification_row() {
   Row row{.info = {.name = "login/eddsa/verified",
                    .unit = "us",
                    .operation = "the same login, beside the verification of its signature alone",
-                   .limit_name = "OpenSSL verifies the signature",
+                   .limit_name = "its signature is verified",
                    .bar = {.bound = Bound::at_most}},
           .ours = with_signer(login_cost),
           .limit = with_signer([](const Signer& signer) -> Result<Measurement> {

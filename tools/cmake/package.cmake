@@ -21,7 +21,7 @@ set(packages
   "cmake (>= 3.25)" "g++ (>= 4:12)" ninja-build pkg-config protobuf-compiler
   libabsl-dev libboost-context${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev libdw-dev
   libgmock-dev libgtest-dev libhiredis-dev
-  libprotobuf-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
+  libprotobuf-dev libsodium-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
   libuv1-dev libyaml-cpp-dev tzdata zlib1g-dev)
 list(JOIN packages ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 set(document_folder ${CMAKE_INSTALL_DOCDIR})

@@ -187,5 +187,30 @@ TEST(VerifyingKeyTest, ExamplesOfTheStandardsAreVerified) {
                                 "hVsPt9g7sVvpAr_MuM0KAg")));
 }
 
+// RFC 8032, 5.1.7: the second half of a signature is below the order of the group. This one is the
+// example of RFC 8037 with that order added.
+TEST(VerifyingKeyTest, ASecondEncodingOfASignatureIsRefused) {
+  const auto bytes = [](std::string_view text) { return from_base64(text, Base64::url).value(); };
+  const auto key =
+      net::VerifyingKey::from_ed25519(bytes("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"));
+  ASSERT_TRUE(key) << key;
+  const std::string_view text = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
+  const std::string twin = bytes(
+      "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6KLa6_pyZkOh9Vg8wkiO1V"
+      "hVsPt9g7sVvpAr_MuM0KEg");
+  EXPECT_FALSE(key->has_signed(text, twin));
+  EXPECT_FALSE(key->has_signed(text, twin.substr(1)));
+  EXPECT_FALSE(key->has_signed(text, ""));
+}
+
+// With it, one signature would fit every text.
+TEST(VerifyingKeyTest, AKeyOfASmallOrderVerifiesNothing) {
+  std::string one(32, '\0');
+  one.front() = '\1';
+  const auto key = net::VerifyingKey::from_ed25519(one);
+  const std::string signature = one + std::string(32, '\0');
+  EXPECT_FALSE(key && key->has_signed("any text", signature));
+}
+
 }  // namespace
 }  // namespace corolane::test

@@ -24,8 +24,8 @@ class Signer {
   // which is valid for an hour.
   Result<std::string> token(std::string_view subject) const;
 
-  // Returns nanoseconds of CPU time for the verification of the signature of such a token by
-  // OpenSSL alone: the public key is at hand, and nothing is decoded.
+  // Returns nanoseconds of CPU time for the verification of the signature of such a token alone:
+  // the public key is at hand, and nothing is decoded.
   Result<Measurement> time_verification() const;
 
  private:
