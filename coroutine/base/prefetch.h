@@ -9,6 +9,8 @@
 //   }
 #pragma once
 
+#include <cstddef>
+
 namespace corolane {
 
 // Fetches the line of the cache that holds `place`, which may be any address.
@@ -17,6 +19,13 @@ inline void prefetch_for_write(const void* place) {
   // GCC takes a function that does nothing but fetch for one without an effect, and drops its
   // calls.
   asm volatile("");
+}
+// Fetches all lines of an object of that size.
+inline void prefetch_for_write(const void* object, std::size_t size) {
+  constexpr std::size_t line_bytes = 64;
+  for (std::size_t offset = 0; offset < size; offset += line_bytes) {
+    prefetch_for_write(static_cast<const std::byte*>(object) + offset);
+  }
 }
 
 }  // namespace corolane

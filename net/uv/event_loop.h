@@ -6,8 +6,8 @@
 //   net::UvNetwork network(loop);
 //   auto ran = scheduler.run("main", [&] { serve(network); });
 //
-// One timer of the loop serves all timers of the scheduler's wheel. Before the loop waits, it sends
-// the output of every stream that has some: once per turn, however many messages were written.
+// The nearest deadline of the scheduler ends its wait. Before the loop waits, it sends the output
+// of every stream that has some: once per turn, however many messages were written.
 //
 // The first loop of a process makes it ignore SIGPIPE: writing to a broken connection returns an
 // error instead.

@@ -15,6 +15,7 @@
 #include "net/detail/buffer_pool.h"
 #include "net/detail/due.h"
 #include "net/parting_streams.h"
+#include "net/uv/detail/poller.h"
 #include "net/uv/detail/read_share.h"
 #include "net/uv/detail/waker.h"
 #include "net/uv/event_loop.h"
@@ -36,12 +37,18 @@ struct EventLoop::Impl {
   // sends their output at intervals.
   void after_handler();
 
-  void arm_timer(Deadline deadline);
+  // Waits for at most that time, and handles what has come. See Poller::wait().
+  void poll(int milliseconds);
+  // Handles what has come for libuv, which begins to watch what is new, and closes what has ended.
+  void run_uv();
+  // Whether it has to do that before the loop sleeps.
+  bool uv_is_due() const;
 
   uv_loop_t uv;
-  uv_timer_t timer;
-  TimePoint timer_time = TimePoint::max();  // When `timer` fires; the largest for never.
-  std::optional<detail::Waker> waker;       // Begins once `uv` does.
+  // Does nothing: without a handle that is active, libuv forgets no descriptor that it has watched.
+  uv_prepare_t anchor;
+  detail::Waker waker;
+  detail::Poller poller;
 
   // How often the loop has polled: sockets compare it to act only once per turn.
   std::uint64_t turn_count = 1;

@@ -38,12 +38,11 @@ struct SocketHandle {
   }
 
   static void on_connected(uv_connect_t* request, int status);
-  static void on_room_wanted(uv_handle_t* handle, std::size_t suggested_size, uv_buf_t* buffer);
-  static void on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer);
+  // The loop's poller has found something to read.
+  static void on_readable(const SocketHandle& self);
   static void on_written(uv_write_t* request, int status);
 
   SocketStream* owner;
-  ssize_t received = 0;  // Read by on_room_wanted(), for on_read().
   // One handle, under the types that libuv's functions expect.
   union {
     uv_handle_t handle;

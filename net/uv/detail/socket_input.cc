@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/prefetch.h"
 #include "coroutine/scheduler.h"
 #include "net/uv/detail/socket_handle.h"
 #include "net/uv/detail/socket_stream.h"
@@ -24,6 +25,10 @@ static_assert(early_bytes_max <= BufferPool::buffer_bytes_min);
 // The most that a sink is given at once: some dozens of requests, so that the data they need is
 // still in the cache when they are served.
 constexpr std::size_t sink_bytes_max = 8 * 1024;
+
+// How much of a sink is fetched ahead of its input. Seldom is it in the cache: many others were
+// served since. Without it, an echo over one of a thousand WebSockets takes an eighth longer.
+constexpr std::size_t sink_prefetch_bytes = 512;
 
 // Returns the number of bytes read, 0 when there are none, or the error that libuv would report.
 ssize_t receive(int descriptor, std::span<std::byte> room) {
@@ -74,26 +79,14 @@ bool SocketStream::sink_is_open() const {
 void SocketStream::stop_reading() {
   if (!reading_) return;
   reading_ = false;
-  uv_read_stop(&socket_->stream);
+  loop_.poller.remove(descriptor_);
 }
 
 void SocketStream::start_reading() {
   if (reading_) return;
   reading_ = true;
   reading_since_ = coroutine::Scheduler::current().turn_time();
-  check(uv_read_start(&socket_->stream, &SocketHandle::on_room_wanted, &SocketHandle::on_read) == 0,
-        "a stream that is open can be read");
-}
-
-// libuv is about to call read(). recv() is cheaper, so this calls it and gives libuv no room: then
-// libuv does not read, and calls on_read() at once.
-void SocketHandle::on_room_wanted(uv_handle_t* handle, std::size_t /*suggested*/,
-                                  uv_buf_t* buffer) {
-  auto& self = *static_cast<SocketHandle*>(handle->data);
-  const auto room = self.owner->place_to_read();
-  self.received = room.empty() ? 0 : receive(self.descriptor(), room);
-  if (self.received > 0) self.owner->note_received(self.received);
-  *buffer = uv_buf_init(nullptr, 0);
+  loop_.poller.add(descriptor_, socket_);
 }
 
 void SocketStream::note_received(ssize_t count) {
@@ -103,11 +96,12 @@ void SocketStream::note_received(ssize_t count) {
 
 // The handle lives until libuv has closed it, which happens later. So only the handle can tell that
 // the stream was destroyed by its sink or by a task that ran meanwhile.
-void SocketHandle::on_read(uv_stream_t* stream, ssize_t /*count*/, const uv_buf_t* /*buffer*/) {
-  const SocketHandle& self = *static_cast<SocketHandle*>(stream->data);
-  if (self.owner == nullptr) return;
-  const ssize_t count = self.received;
+void SocketHandle::on_readable(const SocketHandle& self) {
+  if (self.owner == nullptr || !self.owner->reading_) return;
   EventLoop::Impl& loop = self.owner->loop_;
+  const auto room = self.owner->place_to_read();
+  const ssize_t count = room.empty() ? 0 : receive(self.owner->descriptor_, room);
+  if (count > 0) self.owner->note_received(count);
   if (count <= 0 || !self.owner->input_.feeds_sink()) {
     self.owner->on_read(count);
     return loop.after_handler();
@@ -132,6 +126,9 @@ std::span<std::byte> SocketStream::place_to_read() {
 std::span<std::byte> SocketStream::place_to_read_for_sink() {
   if (std::exchange(read_turn_, loop_.turn_count) == loop_.turn_count) return {};
   if (account_.waits_for_evicted()) return {};
+  // They come while the kernel copies the input, which takes longer.
+  prefetch_for_write(this, sizeof *this);
+  prefetch_for_write(&input_.sink(), sink_prefetch_bytes);
   return std::span(loop_.read_buffer).first(loop_.read_share.bytes());
 }
 

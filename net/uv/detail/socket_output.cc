@@ -95,8 +95,7 @@ bool SocketStream::send_now() {
   if (!output_.empty()) {
     // Bypasses libuv, which has nothing to send now: send() is cheaper than the write() that it
     // uses.
-    const ssize_t sent =
-        ::send(socket_->descriptor(), output_.bytes().data(), output_.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(descriptor_, output_.bytes().data(), output_.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
       fail_writing(-errno);
       return false;

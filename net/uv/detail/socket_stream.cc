@@ -109,8 +109,9 @@ Result<void> SocketStream::adopt(int descriptor, Endpoint peer) {
 
 void SocketStream::opened() {
   opened_at_ = heard_at_ = coroutine::Scheduler::current().turn_time();
+  descriptor_ = socket_->descriptor();
   SocketAddress local;
-  if (::getsockname(socket_->descriptor(), local.get(), &local.size) == 0) {
+  if (::getsockname(descriptor_, local.get(), &local.size) == 0) {
     local_ = to_endpoint(local);
   }
 }
@@ -167,7 +168,7 @@ void SocketStream::break_off(Error error) {
 
 void SocketStream::release_socket() {
   if (socket_ == nullptr) return;
-  reading_ = false;
+  stop_reading();
   input_.end();
   drop_output();
   std::exchange(socket_, nullptr)->release();

@@ -8,19 +8,16 @@
 
 namespace corolane::net::detail {
 
-Waker::Waker(uv_loop_t& loop) : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  check(descriptor_ >= 0 && uv_poll_init(&loop, &poll_, descriptor_) == 0,
-        "the process has a descriptor left for wake()");
-  poll_.data = this;
-  uv_poll_start(&poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
-    eventfd_t count = 0;
-    ::eventfd_read(static_cast<Waker*>(poll->data)->descriptor_, &count);
-  });
+Waker::Waker() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  check(descriptor_ >= 0, "the process has a descriptor left for wake()");
 }
 
 Waker::~Waker() { ::close(descriptor_); }
 
-void Waker::close() { uv_close(reinterpret_cast<uv_handle_t*>(&poll_), nullptr); }
+void Waker::take() {
+  eventfd_t count = 0;
+  ::eventfd_read(descriptor_, &count);
+}
 
 // The word is written even when it stays the same: what the caller did before is visible to a loop
 // that reads it.

@@ -7,8 +7,6 @@
 // the first caller.)
 #pragma once
 
-#include <uv.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -16,14 +14,14 @@ namespace corolane::net::detail {
 
 class Waker {
  public:
-  // `loop` outlives it.
-  explicit Waker(uv_loop_t& loop);
-  // The loop has run since close().
+  Waker();
   ~Waker();
   Waker(const Waker&) = delete;
   Waker& operator=(const Waker&) = delete;
 
-  void close();
+  // Readable once a sleep is ended; take() makes it unreadable again.
+  int descriptor() const { return descriptor_; }
+  void take();
 
   // Callable from any thread.
   void wake();
@@ -48,7 +46,6 @@ class Waker {
     return (word & ~state_mask) | state;
   }
 
-  uv_poll_t poll_;
   const int descriptor_;
   // A State, and above it the number of sleeps, so that a thread that was preempted in one sleep
   // changes nothing in the next.

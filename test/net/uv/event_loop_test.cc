@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "coroutine/sync/event.h"
 #include "coroutine/task.h"
 #include "coroutine/task_group.h"
+#include "net/uv/detail/event_loop_impl.h"
 #include "test/fixtures/real_loop.h"
 #include "test/net/stream_pair.h"
 
@@ -217,6 +219,32 @@ TEST(EventLoopTest, WorkThatAlwaysPostsItselfStarvesNeitherSocketsNorTimers) {
     EXPECT_TRUE(send_text(*pair->client, "ping"));
     EXPECT_EQ(read_text(*pair->server).value_or("nothing"), "ping");
     answered = true;
+  });
+}
+
+// libuv keeps watching a descriptor for the kernel after it was told to stop, until it runs.
+TEST(EventLoopTest, AConnectionThatNoTaskAcceptsKeepsNoLoopAwake) {
+  run_on_real_loop([](RealLoop& real) {
+    auto listener = real.network.listen({"127.0.0.1", 0});
+    ASSERT_TRUE(listener) << listener;
+    EXPECT_FALSE((*listener)->accept(Deadline::after(1ms)));
+    const auto connection = real.network.connect((*listener)->local_endpoint(), soon());
+    ASSERT_TRUE(connection) << connection;
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+    const std::uint64_t turns_before = real.loop.impl().turn_count;
+    EXPECT_TRUE(coroutine::sleep_for(20ms));
+    EXPECT_LT(real.loop.impl().turn_count - turns_before, 40U);
+  });
+}
+
+TEST(EventLoopTest, AClosedSocketIsForgottenByLibuv) {
+  run_on_real_loop([](RealLoop& real) {
+    for (int round = 0; round < 3; ++round) {
+      const auto pair = make_stream_pair(real.network);
+      ASSERT_TRUE(pair) << pair;
+    }
+    EXPECT_TRUE(coroutine::sleep_for(1ms));
+    EXPECT_FALSE(real.loop.impl().uv_is_due());
   });
 }
 

@@ -2,10 +2,10 @@
 #include "net/uv/detail/waker.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <latch>
-#include <optional>
 #include <thread>
 
 #include "test/net/system_calls.h"
@@ -15,27 +15,19 @@ namespace {
 
 class WakerTest : public testing::Test {
  protected:
-  WakerTest() { uv_loop_init(&loop_); }
-  ~WakerTest() override {
-    system_calls().before_eventfd_write = {};
-    if (waker_) waker_->close();  // Not made by a test that is skipped.
-    uv_run(&loop_, UV_RUN_DEFAULT);
-    uv_loop_close(&loop_);
-    waker_.reset();
-  }
+  ~WakerTest() override { system_calls().before_eventfd_write = {}; }
 
-  Waker& waker() {
-    if (!waker_) waker_.emplace(loop_);
-    return *waker_;
-  }
+  Waker& waker() { return waker_; }
   // Waits for a wake().
   void wait() {
-    uv_run(&loop_, UV_RUN_ONCE);
-    waker().get_up();
+    pollfd readable{.fd = waker_.descriptor(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&readable, 1, /*timeout=*/-1), 1);
+    waker_.take();
+    waker_.get_up();
   }
 
-  uv_loop_t loop_;
-  std::optional<Waker> waker_;
+ private:
+  Waker waker_;
 };
 
 TEST_F(WakerTest, AWakeBeforeTheSleepPreventsIt) {
