@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coroutine/base/check.h"
+#include "coroutine/base/prefetch.h"
 #include "coroutine/base/text.h"
 #include "coroutine/scheduler.h"
 #include "net/crypto.h"
@@ -46,13 +47,13 @@ WebSocket::WebSocket(std::unique_ptr<Stream> stream, Role role, const WebSocketO
     : Timer([](Timer& timer) { static_cast<WebSocket&>(timer).on_time(); }),
       stream_(std::move(stream)),
       role_(role),
-      options_(options),
+      life_(now()),
       deflate_(deflate),
       decoder_(role == Role::server,
                {.message_bytes_max = options.message_bytes_max,
                 .fragment_count_max = options.fragment_count_max},
                deflate.has_value()),
-      life_(now()) {
+      options_(options) {
   unread_.append(early);
   if (!early.empty()) delivery_is_due_ = true;
   stream_->set_read_sink(*this);
@@ -128,6 +129,7 @@ bool WebSocket::wants_messages() const {
 
 void WebSocket::on_bytes(std::span<const std::byte> bytes) {
   if (failure_) return;
+  if (reader_.has_sink()) prefetch_for_write(&reader_.sink());
   life_.heard(now());
   if (unread_.empty() && wants_messages()) {
     decode(bytes);
