@@ -213,19 +213,21 @@ TEST_F(OutboxTest, TheNextOwnerDeliversAtOnceWhenTheObjectHasLeft) {
 // Above the budget every idle object leaves. One that its call kept awake would be written, woken
 // and evicted at each look at the idle ones.
 TEST_F(OutboxTest, AnIdleObjectWithACallOutComesBackAtItsOwnTime) {
-  PuppetStage stage(store_, strings_, 9, {.memory_bytes_max = 1}, clock_);
-  receive_ = [](Puppet&) { return Error(Code::unavailable, "not yet"); };
-  send_ = [](Puppet& puppet) { return PuppetClient(puppet.outbox(), "b").run_for_good({}); };
-  ASSERT_TRUE(stage.puppet("sender").run_for_good({}));
-  int write_count = 0;
-  store_.set_before_write([&](const ObjectKey& key) -> Result<void> {
-    if (key.id == "sender") ++write_count;
+  int activation_count = 0;
+  strings_.on_activate = [&](Puppet& puppet) -> Result<void> {
+    if (puppet.id() == "sender") ++activation_count;
     return {};
-  });
+  };
+  receive_ = [](Puppet&) { return Error(Code::unavailable, "not yet"); };
+  PuppetStage stage(store_, strings_, 9, {.memory_bytes_max = 1}, clock_);
+  send_ = [](Puppet& puppet) -> Result<void> {
+    COROLANE_TRY(PuppetClient(puppet.outbox(), "b").run_for_good({}));
+    return {};
+  };
+  ASSERT_TRUE(stage.puppet("sender").run_for_good({}));
   ASSERT_TRUE(coroutine::sleep_for(1min));
-  EXPECT_GT(write_count, 0);
-  EXPECT_LE(write_count, 1min / 5s);
-  store_.set_before_write(nullptr);
+  EXPECT_GT(activation_count, 1);
+  EXPECT_LE(activation_count, 1 + 1min / 5s);
   receive_ = [](Puppet&) { return Result<void>(); };
   ASSERT_TRUE(coroutine::sleep_for(10s));
   EXPECT_THAT(received_, ElementsAre("b"));
