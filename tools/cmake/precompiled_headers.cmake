@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# In the release build GCC parses the headers of the standard library, protobuf and GoogleTest once,
-# which takes two seconds, instead of once for each file. Other builds do without: debug and coverage
-# find what a file forgets to include.
+# In the release build GCC parses the headers of the standard library, protobuf and GoogleTest once
+# instead of for each file, which takes two seconds each time. Other builds do without: debug and
+# coverage find what a file forgets to include.
 #
 # Included last, when all targets are known. Precompiled headers fit only what is compiled with the
 # same options, so there is one library of them for each kind of target. A source with options of
@@ -44,8 +44,9 @@ corolane_precompile(headers_of_tests
   HEADERS ${headers} google/protobuf/message.h gmock/gmock.h gtest/gtest.h
   LINKS protobuf::libprotobuf GTest::gmock corolane::coroutine corolane_test_options)
 
-# GCC 12 forgets that what is precompiled came from a header of the system, and warns about the inside
-# of std::string where the first two use it. hiredis has the third define a macro of the C library.
+# GCC 12 forgets that what is precompiled came from a header of the system, and warns about the
+# inside of std::string where the first two use it. hiredis has the third define a macro of the C
+# library.
 set_target_properties(corolane_net_http corolane_redis_server corolane_framework_store PROPERTIES
   DISABLE_PRECOMPILE_HEADERS ON)
 
