@@ -84,8 +84,9 @@ void EventLoop::Impl::end_turn() {
   for (std::size_t index = 0; index < all_due.size(); ++index) {
     // A send takes long enough for the lines of the next but one to come.
     constexpr std::size_t lead = 2;
-    if (index + lead < all_due.size())
+    if (index + lead < all_due.size()) {
       prefetch_for_write(all_due[index + lead], due_prefetch_bytes);
+    }
     detail::Due* const due = all_due[index];
     if (due == nullptr) continue;
     due->due_index = detail::Due::not_due;

@@ -195,8 +195,8 @@ class WebSocket final : private ReadSink, private coroutine::Timer {
   // Arms the timer for the next event of this state.
   void rearm();
 
-  // What each message needs comes first, in as few cache lines as possible: among a thousand
-  // sockets none of them is in the cache.
+  // The members that each message needs come first, in as few cache lines as possible: among a
+  // thousand sockets, none of these lines is in the cache.
   std::unique_ptr<Stream> stream_;
   const Role role_;
   State state_ = State::open;

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # In the release build GCC parses the headers of the standard library, protobuf and GoogleTest once
 # instead of for each file, which takes two seconds each time. Other builds do without: debug and
-# coverage find what a file forgets to include.
+# coverage find what a file forgets to include, and a project that adds this one may have options of
+# its own.
 #
 # Included last, when all targets are known. Precompiled headers fit only what is compiled with the
 # same options, so there is one library of them for each kind of target. A source with options of
 # its own has the property SKIP_PRECOMPILE_HEADERS.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" OR
-   CMAKE_CROSSCOMPILING)
+   CMAKE_CROSSCOMPILING OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 

@@ -17,7 +17,7 @@ namespace corolane::net::detail {
 
 class Poller {
  public:
-  // Together with all that the kernel keeps for them, so many sockets fit into the cache of a core.
+  // The cache of a core holds about so many sockets, with all that the kernel keeps for them.
   static constexpr std::size_t event_count_max = 256;
 
   Poller();

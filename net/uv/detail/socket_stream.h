@@ -133,7 +133,7 @@ class SocketStream final : public Stream,
   bool sending_ = false;              // libuv waits until the peer takes more.
   bool finishing_ = false;            // finish_writing() was called,
   bool finished_ = false;             // and the peer hears of it after the output.
-  int descriptor_ = -1;               // Of the socket, once it is open.
+  int descriptor_ = -1;               // The socket's, once it is open.
   ByteBuffer output_;                 // Queued behind the bytes being sent.
   std::uint64_t appended_count_ = 0;  // Bytes, over all its life.
   coroutine::Event writable_{"room for output"};
