@@ -40,6 +40,10 @@ struct Connection {
   net::StreamStatistics statistics = {};
 
   bool is_above_mark() const { return statistics.unsent_bytes > statistics.output_bytes_max; }
+  // Its requests wait until the peer takes its replies.
+  bool is_held_back() const {
+    return statistics.unsent_bytes > 0 && statistics.reading_since == TimePoint::max();
+  }
 };
 
 // The longest output comes first; among equals the oldest.
@@ -176,7 +180,8 @@ Json connections_json(const Connections& connections, TimePoint time) {
                     {"received_bytes", statistics.received_bytes},
                     {"written_bytes", statistics.written_bytes},
                     {"unsent_bytes", statistics.unsent_bytes},
-                    {"is_above_mark", connection.is_above_mark()}});
+                    {"is_above_mark", connection.is_above_mark()},
+                    {"is_held_back", connection.is_held_back()}});
   }
   return {{"count", connections.count()}, {"connections", std::move(rows)}};
 }
@@ -187,7 +192,8 @@ std::string side_cell(const Json& row) {
 
 std::string unsent_cell(const Json& row) {
   return cell_text(row.at("unsent_bytes")) +
-         (row.at("is_above_mark").is_true() ? ", above its mark" : "");
+         (row.at("is_above_mark").is_true() ? ", above its mark" : "") +
+         (row.at("is_held_back").is_true() ? ", not read meanwhile" : "");
 }
 
 std::string connections_text(const Json& page) {

@@ -72,6 +72,7 @@ TEST_F(ConnectionsPageTest, AClientIsShownWithItsCallsAndBytes) {
   EXPECT_EQ(clients[0]["tls"], false);
   EXPECT_EQ(clients[0]["unsent_bytes"], 0);
   EXPECT_EQ(clients[0]["is_above_mark"], false);
+  EXPECT_EQ(clients[0]["is_held_back"], false);
   EXPECT_GT(clients[0]["received_bytes"], 64);
   EXPECT_GT(clients[0]["written_bytes"], 32);
   EXPECT_NEAR(clients[0]["age_seconds"].get<double>(), 3.0, 0.1);
