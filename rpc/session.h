@@ -100,7 +100,7 @@ struct SessionCounts {
   std::uint64_t flooded_count = 0;
 };
 
-class Session final : private coroutine::Timer {
+class Session final : public std::enable_shared_from_this<Session>, private coroutine::Timer {
  public:
   // Pushes in order.
   struct Pushed {

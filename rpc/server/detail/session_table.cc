@@ -31,9 +31,9 @@ constexpr std::size_t fetch_count_max = 1'000;
 // may have left it on one after the other.
 constexpr int hop_count_max = 8;
 
-// Sessions that are pushed news in one turn of the loop: about a millisecond of work when there is
-// one publication.
-constexpr std::size_t news_count_max = 256;
+// Sessions that are pushed news in one turn of the loop, at whose end their output is sent: of
+// more, the first would have left the cache by then, which costs a tenth of a publication.
+constexpr std::size_t news_count_max = 32;
 
 // How long the sources of a session that has moved are kept: longer than a login takes to take it
 // over.
@@ -285,7 +285,7 @@ std::string SessionTable::token_of(const Session& session) const {
 
 void SessionTable::has_news(Session& session) {
   if (std::exchange(session.is_noted_, true)) return;
-  with_news_.push_back(session.number());
+  with_news_.push_back(session.shared_from_this());
   if (pushing_news_.is_armed()) return;
   pushing_news_.arm(Deadline::passed());
 }
@@ -293,9 +293,8 @@ void SessionTable::has_news(Session& session) {
 // Those that have news meanwhile come in the next turn.
 void SessionTable::push_news() {
   for (std::size_t left = std::min(with_news_.size(), news_count_max); left > 0; --left) {
-    const std::shared_ptr<Session> session = find(with_news_.front());
+    const std::shared_ptr<Session> session = std::move(with_news_.front());
     with_news_.pop_front();
-    if (session == nullptr) continue;
     session->is_noted_ = false;
     session->read_groups();
   }

@@ -135,9 +135,9 @@ class SessionTable {
   std::unordered_map<std::string, std::shared_ptr<coroutine::Event>> arriving_;
   SessionDepartures departures_;
   std::size_t ring_bytes_ = 0;
-  std::size_t group_count_ = 0;          // Of all sessions.
-  std::deque<std::uint64_t> with_news_;  // Sessions, by number.
-  std::deque<Parting> parting_;          // The first one is due first.
+  std::size_t group_count_ = 0;  // Of all sessions.
+  std::deque<std::shared_ptr<Session>> with_news_;
+  std::deque<Parting> parting_;  // The first one is due first.
   coroutine::MemberTimer<&SessionTable::push_news> pushing_news_{*this};
   coroutine::MemberTimer<&SessionTable::part> parting_soon_{*this};
   SessionCounts counts_;  // Of what has happened.
