@@ -52,8 +52,8 @@ struct Row {
   // The row takes half a minute, and its figure repeats within a thousandth: one round is enough,
   // and a quick run omits the peers.
   bool costly = false;
-  // Multiplies the rounds where the bar is tighter than the variation between processes with
-  // different addresses.
+  // Multiplies the rounds of ours and the limit where the bar is tighter than the variation between
+  // processes with different addresses. No bar is about the peers.
   std::size_t round_factor = 1;
 };
 

@@ -61,12 +61,15 @@ std::vector<Entrant> entrants_of(const Row& row) {
 }  // namespace
 
 RowResult run_row(const Row& row, std::size_t round_count) {
-  round_count = row.costly ? 1 : round_count * row.round_factor;
+  const std::size_t peer_round_count = row.costly ? 1 : round_count;
+  const std::size_t own_round_count = row.costly ? 1 : round_count * row.round_factor;
   std::vector<Entrant> entrants = entrants_of(row);
-  for (std::size_t round = 0; round < round_count; ++round) {
+  for (std::size_t round = 0; round < own_round_count; ++round) {
+    const bool backwards = round % 2 == 1;
     for (std::size_t turn = 0; turn < entrants.size(); ++turn) {
-      const bool backwards = round % 2 == 1;
-      measure_once(row.info, entrants[backwards ? entrants.size() - 1 - turn : turn]);
+      const std::size_t index = backwards ? entrants.size() - 1 - turn : turn;
+      if (index >= 2 && round >= peer_round_count) continue;
+      measure_once(row.info, entrants[index]);
     }
   }
 
