@@ -86,7 +86,7 @@ class User {
     std::string method;  // "package.Service/Method".
     std::string object;  // Its id; empty for a service.
     std::chrono::milliseconds age{};
-    std::string waits_for;  // "package.Game/Move", "lock"; empty while it waits for nothing.
+    std::string waits_for;  // `package.Game/Move("7")`, "lock"; empty while it waits for nothing.
   };
   struct Device {
     std::uint64_t session = 0;  // rpc::Session::number().

@@ -14,6 +14,7 @@
 #include "framework/edge/detail/publication_pushes.h"
 #include "framework/edge/user.corolane.h"
 #include "framework/routing/detail/object_router.h"
+#include "framework/wire/detail/call_chain.h"
 #include "net/crypto.h"
 #include "rpc/server/server.h"
 #include "rpc/session.h"
@@ -81,7 +82,15 @@ Result<void> deliver(rpc::Session& session, std::uint64_t epoch, const SessionDe
 // More would not be read.
 constexpr int call_count_max = 64;
 
-void describe(const rpc::Session& session, SessionReport& report) {
+// Such as `package.Game/Move("7")`, or "lock"; empty while it waits for nothing.
+std::string wait_of(const rpc::Session::RunningCall& call, const ObjectRouter& router) {
+  const CallChain::OutCall* const out = router.call_of(call.task, call.method, call.object);
+  if (out != nullptr) return text_of_calls(nullptr, out->method().full_name, out->id());
+  const auto task = coroutine::Scheduler::current().task(call.task);
+  return task ? task->waiting_for : std::string();
+}
+
+void describe(const rpc::Session& session, const ObjectRouter& router, SessionReport& report) {
   report.set_peer(session.peer());
   for (const std::string& record : session.followed()) {
     FollowRecord followed;
@@ -97,13 +106,13 @@ void describe(const rpc::Session& session, SessionReport& report) {
     seen.set_object(std::string(call.object));
     const auto age = std::chrono::floor<std::chrono::milliseconds>(call.age);
     seen.set_milliseconds(static_cast<std::uint64_t>(age.count()));
-    const auto task = coroutine::Scheduler::current().task(call.task);
-    if (task) seen.set_waits_for(task->waiting_for);
+    seen.set_waits_for(wait_of(call, router));
   });
 }
 
 // On the shard of the server.
-Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit) {
+Result<SessionReport> visit_here(rpc::Server& server, const ObjectRouter& router,
+                                 const SessionVisit& visit) {
   SessionReport report;
   const std::shared_ptr<rpc::Session> session = server.find_session(visit.number());
   if (session == nullptr) {
@@ -131,7 +140,7 @@ Result<SessionReport> visit_here(rpc::Server& server, const SessionVisit& visit)
   report.set_group_count(static_cast<std::uint32_t>(statistics.group_count));
   const auto age = std::chrono::floor<std::chrono::milliseconds>(now() - statistics.begun_at);
   report.set_age_milliseconds(static_cast<std::uint64_t>(age.count()));
-  if (!has_order) describe(*session, report);
+  if (!has_order) describe(*session, router, report);
   if (visit.has_kick()) {
     session->kick(Error(code_from_number(visit.kick().code()), visit.kick().reason()));
   }
@@ -268,10 +277,13 @@ Result<SessionReport> SessionExchange::visit(const SessionVisit& visit, rpc::Con
 }
 
 Result<SessionReport> SessionExchange::visit_shard(const SessionVisit& visit, Deadline deadline) {
-  if (visit.shard() == shard_) return visit_here(*server_, visit);
+  if (visit.shard() == shard_) return visit_here(*server_, router_, visit);
   // A former process of this name had more shards.
   if (visit.shard() >= peers_.size()) return SessionReport();
-  const auto visit_there = [visit](rpc::Server& server) { return visit_here(server, visit); };
+  const ObjectRouter& router = peers_[visit.shard()].exchange->router_;
+  const auto visit_there = [visit, &router](rpc::Server& server) {
+    return visit_here(server, router, visit);
+  };
   return at_shard(visit.shard(), visit_there, deadline);
 }
 

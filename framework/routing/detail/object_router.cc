@@ -342,6 +342,21 @@ Result<void> ObjectRouter::call_for_feed(const Call& call) { return call_until_f
   return result;
 }
 
+const CallChain::OutCall* ObjectRouter::call_of(coroutine::TaskId task, std::string_view method,
+                                                std::string_view id) const {
+  const CallChain::OutCall* call = calls_of_tasks_;
+  if (!id.empty()) {
+    const HostedType* const hosted =
+        host_ == nullptr ? nullptr : host_->find_type(method.substr(0, method.find('/')));
+    const ObjectCell* const cell = hosted == nullptr ? nullptr : hosted->find(id);
+    const ObjectVisitor* visitor = cell == nullptr ? nullptr : cell->visitors();
+    while (visitor != nullptr && visitor->task() != task) visitor = visitor->next();
+    call = visitor == nullptr ? nullptr : visitor->out_calls();
+  }
+  while (call != nullptr && call->task() != task) call = call->next();
+  return call;
+}
+
 Result<void> ObjectRouter::call(const rpc::Method& method, const std::string& id,
                                 const google::protobuf::Message& request,
                                 google::protobuf::Message& reply, const rpc::CallOptions& options) {

@@ -123,6 +123,10 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
                               const FeedAddress& address, Position after, Deadline deadline);
   // The calls of objects that tasks outside of objects wait for, the latest first; null: none.
   const CallChain::OutCall* calls_of_tasks() const { return calls_of_tasks_; }
+  // The call of an object that the handler of `method` waits for, in that task; null: none. `id` is
+  // that of its own object, empty for a service.
+  const CallChain::OutCall* call_of(coroutine::TaskId task, std::string_view method,
+                                    std::string_view id) const;
   PushHub& push() { return push_; }
   const PushHub& push() const { return push_; }
 

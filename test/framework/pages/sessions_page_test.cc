@@ -40,6 +40,29 @@ class Ends final : public rpc::PushSink {
   std::vector<std::string> all;
 };
 
+// The counter "outer" has "c" count, and so has the service.
+class OuterCounter final : public test::Counter {
+ public:
+  Result<test::CounterReply> add(const test::AddRequest& request, rpc::Context& context) override {
+    if (id() != "outer") return Counter::add(request, context);
+    return test::CounterClient(router(), "c").add(request);
+  }
+};
+
+class CountingService final : public test::SlowBase {
+ public:
+  explicit CountingService(Router& router) : router_(router) {}
+  Result<test::WaitReply> wait(const test::WaitRequest& request, rpc::Context&) override {
+    const std::chrono::milliseconds pause(request.milliseconds());
+    auto added = test::CounterClient(router_, "c").add(test::add_request(1, pause));
+    if (!added) return added.error();
+    return test::WaitReply();
+  }
+
+ private:
+  Router& router_;
+};
+
 class SessionsPageTest : public testing::Test {
  protected:
   SessionsPageTest() : node_(test::node_config("hub"), network_) {
@@ -47,9 +70,10 @@ class SessionsPageTest : public testing::Test {
       return rpc::Principal{.id = std::string(token)};
     });
     node_.host_users({.devices_max = 2});
-    node_.host<test::Counter>();
+    node_.host<OuterCounter>();
     node_.host<test::Room>();
     node_.serve([](Shard& shard) { return std::make_unique<test::WatchService>(shard.router()); });
+    node_.serve([](Shard& shard) { return std::make_unique<CountingService>(shard.router()); });
     EXPECT_TRUE(node_.start());
   }
 
@@ -141,6 +165,29 @@ TEST_F(SessionsPageTest, AUserIsShownWithWhatItFollowsAndTheCallsThatItWaitsFor)
   EXPECT_THAT(text, HasSubstr("corolane.test.Counter/Add  c "));
   EXPECT_TRUE(call.join(Deadline::never()));
   EXPECT_TRUE(json("/users/ann?format=json")["sessions"][0]["calls"].empty());
+}
+
+TEST_F(SessionsPageTest, ACallShowsTheObjectForWhichItWaits) {
+  const auto client = connect("ann");
+  auto of_service = coroutine::spawn(
+      "call", [&] { return test::SlowClient(*client).wait(test::wait_request(3s)).has_value(); });
+  auto of_object = coroutine::spawn("call", [&] {
+    const rpc::ObjectTarget target{.id = "outer"};
+    test::CounterReply reply;
+    return client
+        ->call(test::Counter().methods()[0], test::add_request(1, 3s), reply, {.object = &target})
+        .has_value();
+  });
+  ASSERT_TRUE(coroutine::sleep_for(2s));
+  const Json calls = json("/users/ann?format=json")["sessions"][0]["calls"];
+  ASSERT_EQ(calls.size(), 2u);
+  for (const Json& call : calls) {
+    EXPECT_EQ(call["waits_for"], "corolane.test.Counter/Add(\"c\")") << call["method"];
+  }
+  EXPECT_THAT(fetch("/users/ann").body, HasSubstr("corolane.test.Counter/Add(\"c\")"));
+  ASSERT_TRUE(coroutine::sleep_for(10s));
+  EXPECT_TRUE(*of_service.join(Deadline::never()));
+  EXPECT_TRUE(*of_object.join(Deadline::never()));
 }
 
 TEST_F(SessionsPageTest, AnOperatorSendsAUserAway) {
