@@ -113,7 +113,10 @@ async function playInBrowser(plan: Plan, proxy: Proxy): Promise<Verdict> {
           ...["--no-first-run", "--disable-background-networking", "--disable-extensions"],
           ...["--remote-debugging-port=0", `--user-data-dir=${folder}`],
         ];
-        process_ = spawn(browser!, [...options, `http://127.0.0.1:${port}/`], { stdio: "ignore" });
+        process_ = spawn(browser!, [...options, `http://127.0.0.1:${port}/`], {
+          stdio: "ignore",
+          detached: true,
+        });
         process_.on("error", reject);
         process_.on("exit", () => reject(new Error("the browser has ended")));
       });
@@ -121,11 +124,14 @@ async function playInBrowser(plan: Plan, proxy: Proxy): Promise<Verdict> {
   } finally {
     process_?.removeAllListeners("exit");
     const ended = new Promise((resolve) => process_?.once("exit", resolve));
-    process_?.kill("SIGKILL");
-    if (process_ !== undefined) await ended;
+    if (process_?.pid !== undefined) {
+      // Its whole group: the other processes of a browser write to the folder for a while.
+      process.kill(-process_.pid, "SIGKILL");
+      await ended;
+    }
     pages.close();
     pages.closeAllConnections();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 
