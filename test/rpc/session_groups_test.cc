@@ -399,6 +399,19 @@ TEST_F(SessionGroupsTest, ASessionThatEndsFollowsNothing) {
   EXPECT_EQ(market_.source_count, 0u);
 }
 
+TEST_F(SessionGroupsTest, ASessionThatEndsBeforeItReadsItsNewsIsNotPushedThem) {
+  connect();
+  follow(room_);
+  settle();
+  room_.say("late");
+  session_->kick(Error(Code::permission_denied, "cheating"));
+  session_.reset();
+  settle();
+  EXPECT_THAT(log_.lines, Not(Contains("1: late")));
+  EXPECT_EQ(counts().group_push_count, 0u);
+  EXPECT_EQ(counts().session_count, 0u);
+}
+
 TEST_F(SessionGroupsTest, WhenAllRingsAreHalfFullClientsThatKeepUpStillHaveTheirNews) {
   start({.bytes_max = 20'000});
   std::vector<test::RawPeer> silent;
