@@ -42,10 +42,10 @@ class Router;
 struct UserOptions {
   // Sessions of one user at the same time; 1: the newer login wins.
   std::uint32_t devices_max = 1;
-  // What is pushed to a user without a session is kept for the next one, as by push_for_good(), but
-  // for what a crash within a second loses.
+  // A user without a session keeps its pushes for the next one, as by push_for_good(); a crash may
+  // lose those of the last second.
   bool keeps_pushes = false;
-  // What is kept for one user at most. Above either bound a push fails.
+  // One user keeps at most so many pushes, and so many bytes. Above either bound a push fails.
   std::size_t kept_count_max = 200;
   std::size_t kept_bytes_max = 64 * 1024;
 };

@@ -64,7 +64,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   std::shared_ptr<rpc::Client> client_of(const Member& member, std::size_t shard) {
     return clients_.of(member, shard);
   }
-  // Of the tasks that run handlers; before set_host() and the first call.
+  // Sets the stacks of the tasks that run handlers. Called before set_host() and the first call.
   void set_stack_sizes(const rpc::StackSizes& sizes) { stack_sizes_ = sizes; }
   // Records slow calls of its objects from this process; `slow_calls` outlives the router.
   void set_slow_calls(SlowCalls& slow_calls) { slow_calls_ = &slow_calls; }
@@ -153,7 +153,7 @@ class ObjectRouter final : public Router, public Owners, public FeedSource {
   class NotedSink;
   struct Attaching {
     std::uint64_t number;
-    Position after;   // What the feed has.
+    Position after;   // The feed has received this far.
     FeedPlace place;  // Where it was tried last.
   };
   // One call in flight.

@@ -17,7 +17,7 @@ namespace corolane::net::detail {
 
 class Poller {
  public:
-  // The cache of a core holds about so many sockets, with all that the kernel keeps for them.
+  // About as many sockets fit in the cache of a core, with what the kernel keeps for each.
   static constexpr std::size_t event_count_max = 256;
 
   Poller();
