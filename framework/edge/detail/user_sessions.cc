@@ -25,6 +25,10 @@ constexpr Duration silence_max = 2min;
 
 constexpr Duration retry_interval = 1s;
 
+// How soon the next owner delivers what its predecessor could not, when that has crashed.
+constexpr std::chrono::milliseconds wake_delay = 5s;
+constexpr std::string_view kept_reminder = "kept pushes";
+
 // Sessions whose clients have not been told of them.
 constexpr std::size_t unconfirmed_count_max = 4;
 
@@ -82,6 +86,7 @@ void UserSessions::drop_acknowledged() {
   int count = 0;
   while (count < state().kept_size() && state().kept(count).number() <= through) ++count;
   if (count > 0) change().mutable_kept()->DeleteSubrange(0, count);
+  if (state().kept_size() == 0) reminders().cancel(kept_reminder);
 }
 
 Result<void> UserSessions::send_away(const SessionPlace& place, const SessionKick& kick,
@@ -304,8 +309,24 @@ bool UserSessions::lacks_anything() const {
   });
 }
 
+void UserSessions::remind_in(std::chrono::milliseconds delay) {
+  static_cast<void>(reminders().at(kept_reminder, wall_clock().now() + delay));
+}
+
+Result<void> UserSessions::on_reminder(const Reminder&) {
+  reminders().cancel(kept_reminder);
+  if (lacks_anything()) static_cast<void>(deliver(nullptr, Deadline::after(visit_time_max)));
+  return {};
+}
+
+void UserSessions::on_deactivate() {
+  if (lacks_anything()) remind_in(0ms);
+}
+
 void UserSessions::try_again_later() {
-  if (will_try_again_ || !lacks_anything()) return;
+  if (!lacks_anything()) return;
+  if (!reminders().find(kept_reminder)) remind_in(wake_delay);
+  if (will_try_again_) return;
   auto set = timers().after(retry_interval,
                             [this] {
                               will_try_again_ = false;
@@ -346,6 +367,7 @@ Result<Empty> UserSessions::push(const UserPush& push, rpc::Context& context) {
 
 Result<Empty> UserSessions::push_for_good(const UserPush& push, rpc::Context& context) {
   if (auto kept = keep(push); !kept) return kept.error();
+  if (lacks_anything()) remind_in(wake_delay);
   // No client sees it before it is stored: it would come again after a crash.
   if (auto saved = save(); !saved) return saved.error();
   has_unsaved_kept_ = false;

@@ -2,6 +2,7 @@
 // The object of a user: its sessions, and what is kept for it (user.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,8 @@ class UserSessions final : public UserObject {
     try_again_later();
     return {};
   }
+  Result<void> on_reminder(const Reminder& reminder) override;
+  void on_deactivate() override;
 
  private:
   // The place in the state of a session; -1: it is not there.
@@ -62,6 +65,8 @@ class UserSessions final : public UserObject {
             const Result<SessionExchange::Reached>& reached, std::optional<Error>& failure);
   // Delivers later what some session lacks of what is kept.
   void try_again_later();
+  // Wakes the next owner for that, if this one does not live to deliver it.
+  void remind_in(std::chrono::milliseconds delay);
   bool lacks_anything() const;
   Result<void> keep(const UserPush& push);
   std::int64_t time() const;

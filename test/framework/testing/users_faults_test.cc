@@ -32,6 +32,7 @@ using namespace std::chrono_literals;
 using testing::IsEmpty;
 
 constexpr int user_count = 5;
+constexpr int fault_count = 12;
 
 // Even values are pushed, odd ones for good.
 
@@ -141,15 +142,18 @@ std::vector<std::string> play(std::uint64_t seed) {
       EXPECT_TRUE(connected) << connected;
     }
   }));
+  // All but the last are pushed nothing from some fault on: no later push wakes their users.
+  int faults = 0;
+  int end_of_pushes = 5;
   for (const auto& player : players) {
     for (const int odd : {0, 1}) {
       const std::string name = player->id() + (odd == 0 ? " plain" : " kept");
-      cluster.spawn(name, [&, odd, player = player.get()] {
+      cluster.spawn(name, [&, odd, end_of_pushes, player = player.get()] {
         rpc::Client client(
             cluster.network(), cluster.servers(),
             {.connect_time_max = 1s, .token = [] { return Result<std::string>("pusher"); }});
         test::FarUser user(client, player->id());
-        for (std::int64_t value = 2 + odd; !is_over; value += 2) {
+        for (std::int64_t value = 2 + odd; !is_over && faults < end_of_pushes; value += 2) {
           const rpc::CallOptions options{.deadline = Deadline::after(2s)};
           const auto pushed =
               odd == 0 ? user.push(value, options) : user.push_for_good(value, options);
@@ -158,9 +162,10 @@ std::vector<std::string> play(std::uint64_t seed) {
         }
       });
     }
+    end_of_pushes += 2;
   }
   Weather weather(cluster, seed);
-  for (int i = 0; i < 12; ++i) weather.strike();
+  for (; faults < fault_count; ++faults) weather.strike();
   // Longer than a session is given up for.
   cluster.run_for(20s);
   is_over = true;
