@@ -32,8 +32,12 @@ WALL = {"width": 1920, "height": 1080, "deviceScaleFactor": 1, "mobile": False}
 DESK = {"width": 1280, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
 
 
+# Between two runs of the bots, so that they leave time to the browser and to other tests.
+PAUSE = 3
+
+
 class Node(harness.ChessNode):
-    """A chess node with bots that play on it while it runs."""
+    """A chess node with bots that play on it again and again while it runs."""
 
     def __init__(self, folder):
         super().__init__(CHESS_NODE, folder, errors=subprocess.DEVNULL)
@@ -41,7 +45,8 @@ class Node(harness.ChessNode):
         self.players = subprocess.Popen(
             [
                 *("/bin/sh", "-c"),
-                f"while {BOTS} --server {self.listen} --games {harness.GAMES}; do :; done",
+                f"while {BOTS} --server {self.listen} --games {harness.GAMES}; do "
+                f"sleep {PAUSE}; done",
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -290,7 +295,7 @@ class DashboardTest(Pages):
 
     async def test_a_row_links_to_the_task_that_it_names(self):
         browser = self.browser
-        # Calls of the bots wait for moves, but for the moment between two runs of the bots.
+        # Calls of the bots wait for moves, but for the pause between two runs of the bots.
         link = "document.querySelector(\"td a[href^='/tasks/']\")?.getAttribute('href')"
         target = None
         end = time.monotonic() + PATIENCE
@@ -317,7 +322,7 @@ class DashboardTest(Pages):
     async def test_a_flame_graph_zooms_and_searches(self):
         browser = self.browser
         await self.look(DESK, scheme="light")
-        await browser.go(self.node.url + "/profile?seconds=1")
+        await browser.go(self.node.url + f"/profile?seconds={PAUSE + 2}")
         boxes = await browser.wait_for(
             "document.querySelector('.drawing svg g.box') && "
             "[...document.querySelectorAll('.drawing svg title')].map(it => it.textContent)"
