@@ -144,7 +144,8 @@ class Browser:
         clip = {"x": 0, "y": 0, "scale": 1, "width": size["cssLayoutViewport"]["clientWidth"]}
         clip["height"] = min(size["cssContentSize"]["height"], 3000)
         shot = await self.ask(
-            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True,
+            optimizeForSpeed=True,
         )
         with open(f"{folder}/{name}.png", "wb") as file:
             file.write(base64.b64decode(shot["data"]))
