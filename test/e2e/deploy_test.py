@@ -247,6 +247,13 @@ class ComposeTest(unittest.TestCase):
         self.assertEqual(words, ["/usr/bin/corolane", "page", admin, "/health"])
         self.assertRegex(dockerfile, r"\nUSER \d+:\d+\n")
 
+    def test_nodes_serve_the_page_that_the_image_has(self):
+        dockerfile = (DOCKER / "Dockerfile").read_text()
+        page, folder = re.search(r"\nCOPY (services/\S+) (/usr/share/\S+)\n", dockerfile).groups()
+        self.assertTrue((ROOT / page / "index.html").is_file())
+        for config in (DOCKER / "chess.yaml", KUBERNETES / "chess.yaml"):
+            self.assertEqual(load(config)["node"]["clients"]["files"], folder)
+
 
 class RunbookTest(unittest.TestCase):
     """The commands of the documents work."""
