@@ -23,7 +23,7 @@ constexpr Duration visit_time_max = 1s;
 // back, and its client to resume elsewhere. If it is alive after all it announces itself.
 constexpr Duration silence_max = 2min;
 
-constexpr Duration retry_interval = 1s;
+constexpr std::chrono::milliseconds retry_interval = 1s;
 
 // How soon the next owner delivers what its predecessor could not, when that has crashed.
 constexpr std::chrono::milliseconds wake_delay = 5s;
@@ -319,8 +319,9 @@ Result<void> UserSessions::on_reminder(const Reminder&) {
   return {};
 }
 
+// One that is idle comes back as well, so not at once: its session may be out of reach for long.
 void UserSessions::on_deactivate() {
-  if (lacks_anything()) remind_in(0ms);
+  if (lacks_anything()) remind_in(retry_interval);
 }
 
 void UserSessions::try_again_later() {
