@@ -10,7 +10,7 @@ export interface Reply {
   message: Uint8Array;
   header: Headers;
   trailer: Headers;
-  // Of its connection.
+  // The session of its connection.
   session: number;
 }
 

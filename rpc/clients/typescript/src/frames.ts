@@ -106,7 +106,7 @@ export function hashOf(name: string): bigint {
 
 // Cuts frames out of bytes that arrive in pieces of any size. Copies only an unfinished frame.
 export class FrameReader {
-  // Of an unfinished frame; grows as its bytes arrive, not as its header promises.
+  // Holds an unfinished frame; it grows as its bytes arrive, not as its header promises.
   #held = nothing;
   #heldSize = 0;
   #skipped = 0;
@@ -180,7 +180,7 @@ export class FrameReader {
     return headerSize;
   }
 
-  // Nothing for a frame that is to be skipped.
+  // Returns nothing for a frame that is to be skipped.
   #sizeOf(header: DataView): number | undefined {
     const type = header.getUint8(4);
     if (type >= mayBeSkippedBit) return undefined;

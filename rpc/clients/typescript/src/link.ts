@@ -123,7 +123,7 @@ export class Link {
     return this.tooLarge(fields);
   }
 
-  // What the server would not take is not sent.
+  // Fails for a request that the server would refuse for its size, which is not sent.
   tooLarge({ extension, message }: FrameFields): Failure | undefined {
     const size = (extension?.length ?? 0) + (message?.length ?? 0);
     if (size <= this.requestBytesMax) return undefined;
@@ -312,5 +312,5 @@ function unreadable(reason: unknown): Failure {
   return failure(Code.Internal, `the reply cannot be read: ${reason}`);
 }
 
-// What an item takes of its stream's window.
+// The number of bytes that an item takes of its stream's window.
 export const weightOf = (message: Uint8Array): number => headerSize + message.length;

@@ -40,8 +40,8 @@ interface Item {
   bytes?: Uint8Array;
 }
 
-// What waits for one reader. When it is full the oldest message makes room, and a gap takes its
-// place.
+// The messages that wait for one reader. When the queue is full the oldest message makes room, and
+// a gap takes its place.
 class Queue {
   bytes = 0;
   #items: Item[] = [];
@@ -74,7 +74,7 @@ class Queue {
     this.bytes = this.#items.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
   }
 
-  // What is queued is still read, but not after the reader itself has gone.
+  // The reader still gets the queued messages, unless it has gone itself.
   end(reason: Failure | undefined, forgets = false): void {
     this.#end ??= { reason };
     if (forgets) this.#items = [];
@@ -101,7 +101,7 @@ class Queue {
   }
 }
 
-// Of the messages that a reader wants, by the hashes of their names.
+// The messages that a reader wants, by the hashes of their names.
 type Schemas = Map<bigint, DescMessage>;
 
 interface Reader {
@@ -310,7 +310,7 @@ function iterate<Desc extends DescMessage>(
   };
 }
 
-// What cannot be read is lost.
+// A message that cannot be decoded is lost.
 function decode(schema: DescMessage, bytes: Uint8Array): Message | undefined {
   try {
     return fromBinary(schema, bytes);

@@ -71,11 +71,11 @@ export class Session implements LinkHost {
   #current: Link | undefined;
   #beginning: Link | undefined;
   #leaving = new Set<Link>();
-  // What wakes the calls that wait: for a connection, and for the time of a retry.
+  // They wake the calls that wait: for a connection, and for the time of a retry.
   #waiting = new Set<() => void>();
   #sleeping = new Set<() => void>();
   #openedAt = 0;
-  // Of this round, in which all servers are tried: how many have failed, and how many for good.
+  // A round tries all servers. How many have failed in this one, and how many for good.
   #triedCount = 0;
   #refusedCount = 0;
   // How many rounds have failed in a row.
@@ -195,7 +195,8 @@ export class Session implements LinkHost {
     this.inbox.onPush(methodOf(frame), groupOf(frame), frame.message);
   }
 
-  // What is kept for the user may come again over another session. Otherwise notes its number.
+  // A push that is kept for the user may come again over another session. Notes the number of a
+  // new one.
   #hasReceivedKept(frame: Frame): boolean {
     if (frame.extension.length === 0 || groupOf(frame) !== 0) return false;
     const kept = readPushExtension(frame.extension);
@@ -261,7 +262,7 @@ export class Session implements LinkHost {
     this.#wait(reason);
   }
 
-  // Until the next round.
+  // Waits until the next round.
   #wait(reason: Failure): void {
     this.#triedCount = this.#refusedCount = 0;
     const range = Math.min(delayFirstMs * 2 ** this.#roundCount++, delayLastMs);
@@ -333,7 +334,7 @@ function failureOfAttempt(error: unknown): Failure {
   return failure(isWrongUrl ? Code.InvalidArgument : Code.Unavailable, message);
 }
 
-// Until one of `wakes` is called, the caller gives up, or the time is over.
+// Waits until one of `wakes` is called, the caller gives up, or the time is over.
 function wait(wakes: Set<() => void>, signal?: AbortSignal, ms?: number): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {

@@ -67,7 +67,7 @@ class RequestIds {
   }
 }
 
-// What all transports of a connection share.
+// All transports of a connection share it.
 export interface Shared {
   session: Session;
   interceptors: Interceptor[];

@@ -126,7 +126,7 @@ function readHeader(bytes: Uint8Array, headers: Headers): void {
   headers.append(name, isBinary(name) ? toBase64(value) : new TextDecoder().decode(value));
 }
 
-// What is no ErrorDetails has no details.
+// Bytes that are no ErrorDetails have no details.
 function readErrorDetails(bytes: Uint8Array): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   try {
@@ -178,7 +178,7 @@ export function readGroupEnd(bytes: Uint8Array): GroupEnd {
       2: (reader) => (end.reason = new TextDecoder().decode(reader.bytes())),
     });
   } catch {
-    // What cannot be read is no reason.
+    // Bytes that cannot be decoded tell no reason.
   }
   return end;
 }

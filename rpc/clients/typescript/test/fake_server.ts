@@ -30,7 +30,7 @@ export function hello(fields: HelloFields): Uint8Array {
   return writer.finish();
 }
 
-// What a client has said in its hello.
+// The hello of a client.
 export interface Hello {
   requester: string;
   token: string;
@@ -155,7 +155,7 @@ class FakeSocket {
 export class FakeServer {
   readonly links: FakeLink[] = [];
   readonly webSocket: WebSocketClass;
-  // What happens to a connection that is made, after its hello has come. By default it is answered.
+  // Called for each connection, after its hello has come. By default it answers.
   onHello: (link: FakeLink, count: number) => void = (link) => link.begin();
   // Called for each request that comes, soon.
   onRequest: ((link: FakeLink, request: Frame) => void) | undefined;

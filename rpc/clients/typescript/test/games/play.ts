@@ -10,7 +10,7 @@ export interface PlannedGame {
   moves: string[];
   finalFen: string;
   outcome: string;
-  // Of white and black.
+  // The tokens of white and black.
   tokens: [string, string];
 }
 
@@ -28,9 +28,9 @@ export interface Verdict {
   resumeCount: number;
   lookUpCount: number;
   noticeCount: number;
-  // What the players hear as followers of their game.
+  // The news that the players hear as followers of their game.
   newsCount: number;
-  // Of either.
+  // The gaps of either.
   gapCount: number;
 }
 
@@ -63,7 +63,7 @@ class Player {
     this.#seesEnd.catch(() => {}); // It is awaited at the end.
   }
 
-  // Until one says that the game is over. What is lost can be looked up.
+  // Reads until a notice says that the game is over. The player looks up what is lost.
   async #readNotices(): Promise<void> {
     for await (const notice of this.connection.pushes(TurnNoticeSchema)) {
       if (notice.isGap) {
