@@ -15,6 +15,7 @@
 namespace corolane::bench {
 namespace {
 
+// All turns together stay below 15 s, after which a server gives up clients that read nothing.
 constexpr int turn_count = 28;
 constexpr int turns_per_effort = 5;
 // Before each turn comes a tenth of it that is not measured: what the server has sent on its own
