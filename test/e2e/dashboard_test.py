@@ -32,7 +32,7 @@ WALL = {"width": 1920, "height": 1080, "deviceScaleFactor": 1, "mobile": False}
 DESK = {"width": 1280, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
 
 
-# Between two runs of the bots, so that they leave time to the browser and to other tests.
+# The seconds between two runs of the bots, which leave time to the browser and to other tests.
 PAUSE = 3
 
 

@@ -31,7 +31,7 @@ def prepare():
     if status:
         for_real.could_not_run(WHAT, "there is no image; the test image_build makes it")
     for_real.enter_namespaces(WHAT)
-    podman("rm", "--force", "--time", "0", CONTAINER)  # Of a test that was interrupted.
+    podman("rm", "--force", "--time", "0", CONTAINER)  # A test that was interrupted left it.
     output, status = podman("run", "--rm", *IN_A_TEST, *limits(), "--entrypoint", "/bin/true", NAME)
     if status:
         for_real.could_not_run(WHAT, for_real.last_line(output))

@@ -253,7 +253,7 @@ bool UserSessions::note(const UserDevice& device, const SessionVisit& visit,
 }
 
 Result<bool> UserSessions::deliver(const UserPush* push, Deadline deadline) {
-  // What a client may see is stored: its number is not used again.
+  // A push is stored before a client may see it: its number is not used again.
   if (has_unsaved_kept_) {
     if (auto saved = save(); !saved) return saved.error();
     has_unsaved_kept_ = false;

@@ -57,7 +57,7 @@ class Player final : public rpc::PushSink {
   void on_session(bool is_resumed) override {
     if (is_resumed) return;
     is_told_ = true;
-    last_kept_ = 0;  // What was not known to have arrived comes again.
+    last_kept_ = 0;  // Pushes that were not acknowledged come again.
   }
   void on_end(const Error& reason) override {
     ends.push_back(reason.to_string());
@@ -76,7 +76,7 @@ class Player final : public rpc::PushSink {
 
   std::vector<std::string> violations;
   std::vector<std::string> ends;
-  std::int64_t last = 0;  // Of the plain ones that have come.
+  std::int64_t last = 0;  // The latest plain value that has come.
 
  private:
   void violated(const std::string& what) { violations.push_back(id_ + ": " + what); }

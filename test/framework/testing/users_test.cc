@@ -34,7 +34,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// What a client of a user has heard.
+// Keeps all that a client of a user hears.
 class Device final : public rpc::PushSink {
  public:
   void on_push(const rpc::Push& push) override {

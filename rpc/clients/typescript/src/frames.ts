@@ -180,7 +180,7 @@ export class FrameReader {
     return headerSize;
   }
 
-  // Returns nothing for a frame that is to be skipped.
+  // Returns nothing when the reader skips the frame.
   #sizeOf(header: DataView): number | undefined {
     const type = header.getUint8(4);
     if (type >= mayBeSkippedBit) return undefined;
