@@ -96,12 +96,12 @@ bool is_of_corolane(std::string_view function) {
   constexpr std::string_view root = "corolane::";
   if (!function.starts_with(root)) return false;
   function.remove_prefix(root.size());
-  // Users may write in our namespace, too, as our own services do: that is their program.
-  constexpr std::array<std::string_view, 10> rooms = {
-      "coroutine::", "net::",   "rpc::",   "framework::", "config::",
-      "detail::",    "Result<", "Error::", "Deadline::",  "check"};
-  return std::ranges::any_of(rooms,
-                             [&](std::string_view room) { return function.starts_with(room); });
+  // A function directly in our namespace is the runtime's; services have a namespace within it.
+  const std::string_view first = function.substr(0, function.find_first_of(":<(["));
+  if (!function.substr(first.size()).starts_with("::")) return true;
+  constexpr std::array<std::string_view, 9> rooms = {
+      "coroutine", "net", "rpc", "framework", "config", "detail", "Error", "Deadline", "Histogram"};
+  return std::ranges::find(rooms, first) != rooms.end();
 }
 
 std::vector<SourceFrame> folded(std::vector<SourceFrame> frames) {

@@ -79,6 +79,15 @@ TEST(FoldedFramesTest, ServicesInOurNamespaceAreThePrograms) {
   EXPECT_TRUE(is_of_corolane("corolane::coroutine::sleep_for"));
 }
 
+TEST(FoldedFramesTest, FunctionsDirectlyInOurNamespaceAreTheRuntimes) {
+  for (const char* function : {"corolane::now", "corolane::now()", "corolane::quote[abi:cxx11]",
+                               "corolane::escaped(std::basic_string_view<char>)",
+                               "corolane::check<game::Room>", "corolane::Deadline::has_passed",
+                               "corolane::Result<game::Room>::value", "corolane::Histogram::add"}) {
+    EXPECT_TRUE(is_of_corolane(function)) << function;
+  }
+}
+
 TEST(FoldedFramesTest, RecursionIsToldOnceWithItsCount) {
   std::vector<SourceFrame> frames(312, of_program("dig"));
   frames.push_back(of_program("begin"));

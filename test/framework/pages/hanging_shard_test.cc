@@ -21,6 +21,19 @@
 #include "test/framework/puppet.h"
 #include "test/framework/test_node.h"
 
+// The program whose code hangs: its namespace is not the runtime's.
+namespace hanging_game {
+namespace {
+
+void compute(const std::atomic<bool>& is_released) {
+  const corolane::Deadline patience = corolane::test::soon();
+  while (!is_released.load() && !patience.has_passed()) {
+  }
+}
+
+}  // namespace
+}  // namespace hanging_game
+
 namespace corolane::framework {
 namespace {
 
@@ -39,9 +52,7 @@ class HangingShard {
   explicit HangingShard(std::size_t shard) : shard_(shard) {
     while (partition_of(type, id_) % 2 != shard) id_ += 'x';
     strings_.run = [this](test::Puppet&) -> Result<void> {
-      const Deadline patience = test::soon();
-      while (!is_released_.load() && !patience.has_passed()) {
-      }
+      hanging_game::compute(is_released_);
       return {};
     };
   }
