@@ -448,6 +448,21 @@ TEST_F(UndeliveredPushTest, IsDeliveredByTheNodeToWhichTheUserIsHandedOver) {
   EXPECT_THAT(device_.values, ElementsAre(1));
 }
 
+// The user forgets its session and is evicted as idle, before the session announces itself again.
+TEST_F(UndeliveredPushTest, IsDeliveredAfterItsNodesWereCutOffFromEachOtherForLong) {
+  start({.seed = 17, .nodes = 4, .edges = 1});
+  push_into_a_partition();
+  const std::size_t owner = this->owner();
+  cluster_->heal();
+  cluster_->partition({0}, {owner});
+  cluster_->run_for(10min);
+  EXPECT_THAT(device_.values, IsEmpty());
+  EXPECT_EQ(this->owner(), owner);
+  cluster_->heal();
+  cluster_->run_for(10s);
+  EXPECT_THAT(device_.values, ElementsAre(1));
+}
+
 TEST_F(UsersTest, WhatIsPushedForGoodSurvivesTheCrashOfTheNodeOfTheClient) {
   start({.seed = 9, .nodes = 3});
   std::unique_ptr<rpc::Client> client;
