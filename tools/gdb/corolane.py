@@ -274,8 +274,12 @@ def without_newest(backtrace, count):
     return "\n".join(lines)
 
 
-# What users write in our namespace, such as our own services, is their program.
-RUNTIME = re.compile(r"corolane::(?:coroutine|net|rpc|framework|config|detail|Result<|Error::)")
+# As coroutine/inspect/folded_frames.h does it: a function directly in our namespace is the
+# runtime's, and services, which are a program, have a namespace within it.
+RUNTIME = re.compile(
+    r"corolane::(?:(?:coroutine|net|rpc|framework|config|detail|Error|Deadline|Histogram)::"
+    r"|\w*(?![\w:]))"
+)
 RUNTIME_FILE = re.compile(r"(?:^|/)(?:coroutine|rpc|framework)/(?:[a-z_]+/)*[a-z_]+\.(?:h|cc):")
 
 

@@ -290,7 +290,8 @@ function foldedStack(frames, name) {
 }
 
 // As coroutine/inspect/folded_frames.h does it, but what is folded can be unfolded.
-const ofRuntime = /^corolane::(coroutine|net|rpc|framework|config|detail)::/;
+const rooms = '(?:coroutine|net|rpc|framework|config|detail|Error|Deadline|Histogram)::';
+const ofRuntime = new RegExp(`^corolane::(?:${rooms}|\\w*(?![\\w:]))`);
 
 // Runs of frames of the runtime, with those of the standard library among them, and single others.
 function runsOf(frames) {
