@@ -96,12 +96,12 @@ bool is_of_corolane(std::string_view function) {
   constexpr std::string_view root = "corolane::";
   if (!function.starts_with(root)) return false;
   function.remove_prefix(root.size());
-  // A function directly in our namespace is the runtime's; services have a namespace within it.
   const std::string_view first = function.substr(0, function.find_first_of(":<(["));
-  if (!function.substr(first.size()).starts_with("::")) return true;
-  constexpr std::array<std::string_view, 9> rooms = {
-      "coroutine", "net", "rpc", "framework", "config", "detail", "Error", "Deadline", "Histogram"};
-  return std::ranges::find(rooms, first) != rooms.end();
+  const bool is_class = first >= "A" && first < "[";  // It begins with a capital letter.
+  const bool is_namespace = !is_class && function.substr(first.size()).starts_with("::");
+  constexpr std::array<std::string_view, 6> rooms = {"coroutine", "net",    "rpc",
+                                                     "framework", "config", "detail"};
+  return !is_namespace || std::ranges::find(rooms, first) != rooms.end();
 }
 
 std::vector<SourceFrame> folded(std::vector<SourceFrame> frames) {

@@ -15,7 +15,9 @@
 
 namespace corolane::coroutine {
 
-// Whether it is a function of the runtime: neither of the program nor of another library.
+// Whether it is a function of the runtime: neither of the program nor of another library. Functions
+// and classes directly in our namespace are the runtime's. Services, which are a program, have a
+// namespace of their own within it.
 bool is_of_corolane(std::string_view function);
 
 // Returns the frames, innermost first, with notes in place of those that tell nothing:

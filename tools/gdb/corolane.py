@@ -274,11 +274,9 @@ def without_newest(backtrace, count):
     return "\n".join(lines)
 
 
-# As coroutine/inspect/folded_frames.h does it: a function directly in our namespace is the
-# runtime's, and services, which are a program, have a namespace within it.
+# The rule is that of coroutine/inspect/folded_frames.h.
 RUNTIME = re.compile(
-    r"corolane::(?:(?:coroutine|net|rpc|framework|config|detail|Error|Deadline|Histogram)::"
-    r"|\w*(?![\w:]))"
+    r"corolane::(?:(?:coroutine|net|rpc|framework|config|detail)::|[A-Z]|\w*(?![\w:]))"
 )
 RUNTIME_FILE = re.compile(r"(?:^|/)(?:coroutine|rpc|framework)/(?:[a-z_]+/)*[a-z_]+\.(?:h|cc):")
 

@@ -15,7 +15,7 @@ function element(name, properties = {}, ...children) {
 
 const filters = {};        // The search texts, by the name of the table; they outlive a refresh.
 const orders = {};         // {key, falls}, likewise.
-const unfolded = new Set();  // What the reader has unfolded, likewise.
+const unfolded = new Set();  // The parts that the reader has unfolded.
 
 function isFrames(value) {
   return Array.isArray(value) && value.length > 0 && value[0] !== null &&
@@ -82,7 +82,7 @@ const longText = 48;  // Letters; longer ones stand below their row.
 
 // How a column is shown: as amounts, as names, or below the row.
 function columnOf(key, rows) {
-  // What is "no" in each row says nothing.
+  // A column with "no" in each row says nothing.
   const values = rows.map(row => row[key]).filter(value => !isEmpty(value));
   const isNo = values.every(value => value === false);
   const isAmount = !isName(key) && (values.length > 0 || kindOfKey(key).kind !== null) &&
@@ -139,7 +139,7 @@ function brief(value, key) {
       .map(([name, part]) => `${words(name)} ${shown(part, name)}`).join(', ')).join('; ');
 }
 
-// What stands below a row, over the whole width: nothing when it has nothing to say.
+// Makes the part below a row, over the whole width; none when it has nothing to say.
 function below(name, columns, row, width) {
   const parts = columns.filter(({key}) => !isEmpty(row[key])).map(({key}) => {
     const value = row[key];
@@ -150,7 +150,7 @@ function below(name, columns, row, width) {
   return [element('tr', {class: 'below'}, element('td', {colSpan: width}, ...parts))];
 }
 
-// What a row is about, so that it is known again after a refresh.
+// Returns a name for a row, by which it is known again after a refresh.
 function idOf(row) {
   return ['id', 'task_id', 'task', 'number', 'method', 'name', 'site'].map(key => row[key])
       .filter(value => typeof value === 'number' || typeof value === 'string').join(' ');
@@ -289,9 +289,9 @@ function foldedStack(frames, name) {
   return made;
 }
 
-// As coroutine/inspect/folded_frames.h does it, but what is folded can be unfolded.
-const rooms = '(?:coroutine|net|rpc|framework|config|detail|Error|Deadline|Histogram)::';
-const ofRuntime = new RegExp(`^corolane::(?:${rooms}|\\w*(?![\\w:]))`);
+// The rule is that of coroutine/inspect/folded_frames.h, but the reader can unfold the runs.
+const ofRuntime =
+    /^corolane::(?:(?:coroutine|net|rpc|framework|config|detail)::|[A-Z]|\w*(?![\w:]))/;
 
 // Runs of frames of the runtime, with those of the standard library among them, and single others.
 function runsOf(frames) {
@@ -384,7 +384,7 @@ function silentShards(json) {
   return (json.silent_shards ?? []).map(shard => element('p', {class: 'bad'}, shard.text));
 }
 
-// A page about one object or task begins with what is to be said of it.
+// A page about one object or task begins with its verdict.
 function verdict(json) {
   if (isEmpty(json.verdict)) return [];
   return [element('p', {class: 'verdict'}, shown(json.verdict))];
